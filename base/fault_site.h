@@ -22,6 +22,9 @@ void ArmFaultSites(std::function<void(std::string_view site)> handler);
 // itself with SIGKILL. InvalidArgument for an unknown site or form comes back as text; empty if armed.
 std::string ArmFaultSitesFrom(std::string_view spec);
 
+// The same with the value of WEIR_FAULT; empty too if that is not set. Called first thing in main.
+std::string ArmFaultSitesFromEnvironment();
+
 void ReachFaultSite(std::string_view site);
 
 }  // namespace weir
