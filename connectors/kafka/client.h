@@ -1,0 +1,171 @@
+// The KafkaClient port: everything Weir wants of a Kafka cluster, in blocks of records and not in messages, so that no
+// object per message exists above it. One real implementation (rdkafka_client.h), one simulated (tests/simulation/
+// sim_kafka.h); tests/integration/kafka_conformance runs the same cases on both.
+//
+// KafkaConsumer and KafkaProducer belong to one task's thread, never wait, and wake that task when there is something to
+// do. KafkaAdmin holds the calls that wait for the cluster: it is used from a Worker only. Partitions are assigned by the
+// caller; there are no group rebalances here.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/wakeup.h"
+#include "base/worker.h"
+
+namespace weir::connectors {
+
+struct TopicPartition {
+  std::string topic;
+  int32_t partition = 0;
+  friend auto operator<=>(const TopicPartition&, const TopicPartition&) = default;
+  std::string ToString() const { return topic + "-" + std::to_string(partition); }
+};
+
+// Where the cluster is and how to talk to it. `properties` are librdkafka's and override Weir's defaults; those that
+// would break Weir are refused (properties.h). Their values never reach a message.
+struct KafkaConnection {
+  std::string bootstrap_servers;
+  std::vector<std::pair<std::string, std::string>> properties;
+  std::string client_id = "weir";
+};
+
+// A null key or value is a view without data; an empty one has data and no size.
+struct KafkaRecord {
+  uint32_t partition = 0;  // index in the order of KafkaConsumer::Assign
+  int64_t offset = 0;
+  int64_t timestamp_ms = -1;
+  std::string_view key;
+  std::string_view value;
+};
+
+struct KafkaHeader {
+  std::string_view name;
+  std::string_view value;
+};
+
+// Records as they came, those of a partition in their order. Destroyed on the task's thread before its consumer.
+class FetchedBlock {
+ public:
+  virtual ~FetchedBlock() = default;
+  std::span<const KafkaRecord> records() const { return records_; }
+  virtual std::vector<KafkaHeader> Headers(size_t record) const = 0;
+
+ protected:
+  std::vector<KafkaRecord> records_;
+};
+
+struct PartitionStart {
+  TopicPartition partition;
+  int64_t offset = 0;  // concrete: the next one to read
+};
+
+struct Watermarks {
+  int64_t low = 0;   // offset of the first record kept
+  int64_t high = 0;  // offset that the next record gets
+};
+
+class KafkaConsumer {
+ public:
+  virtual ~KafkaConsumer() = default;
+  // Adds partitions; the first ever has index 0. Their records come from `offset` on.
+  virtual Status Assign(std::span<const PartitionStart> partitions) = 0;
+  // At most 1,024 records; null: nothing now, the wakeup will call. An error names the partition and ends the reading:
+  // its topic is gone, its offset is outside the log, access is denied, the client has failed for good. That the cluster
+  // can't be reached is not an error: the client goes on trying.
+  virtual Result<std::unique_ptr<FetchedBlock>> Fetch() = 0;
+  // The next offset of a partition behind everything that Fetch handed out, past control records once its end is reached.
+  virtual int64_t Position(uint32_t partition) const = 0;
+  // As last heard from the broker, without asking it; -1 unknown.
+  virtual int64_t HighWatermark(uint32_t partition) const = 0;
+  // A paused partition delivers nothing and loses nothing.
+  virtual Status Pause(uint32_t partition) = 0;
+  virtual Status Resume(uint32_t partition) = 0;
+  // Records fetched before are not delivered afterwards. Blocks that are still held stay valid.
+  virtual Status Seek(uint32_t partition, int64_t offset) = 0;
+};
+
+struct ProduceRow {
+  std::string_view key;    // null: none
+  std::string_view value;  // null: a tombstone
+  int64_t timestamp_ms = 0;  // 0: the time of producing
+  int32_t partition = -1;  // -1: by the key (murmur2 of the bytes, as Kafka's own clients do)
+};
+
+struct ProduceProgress {
+  uint64_t accepted = 0;      // rows that Produce took
+  uint64_t acknowledged = 0;  // of these, stored by the broker for good
+  Status error;               // of the first row that failed; nothing is accepted afterwards
+};
+
+class KafkaProducer {
+ public:
+  virtual ~KafkaProducer() = default;
+  // Takes rows from the front and copies their bytes; the number taken is smaller than asked when the queue is full
+  // (the wakeup calls once there is room). A row too large for the client or an unknown topic is an error.
+  virtual Result<size_t> Produce(const std::string& topic, std::span<const ProduceRow> rows) = 0;
+  // Serves acknowledgements; cheap.
+  virtual const ProduceProgress& Progress() = 0;
+  virtual bool HasRoom() const = 0;
+  // Nothing lingers: what is queued is sent now. The wakeup calls when all of it is acknowledged.
+  virtual void Flush() = 0;
+};
+
+struct TopicMetadata {
+  std::string name;
+  int32_t partitions = 0;
+  std::string topic_id;  // empty if client or broker don't tell
+};
+
+// Every call waits for the cluster, at most as long as the timeout given to KafkaClientFactory::NewAdmin, and answers
+// Unavailable with the address and the client's last error if that was not enough. One thread at a time.
+class KafkaAdmin {
+ public:
+  virtual ~KafkaAdmin() = default;
+  // All topics that this user sees, sorted.
+  virtual Result<std::vector<TopicMetadata>> ListTopics() = 0;
+  // NotFound, naming the topic.
+  virtual Result<TopicMetadata> DescribeTopic(const std::string& topic) = 0;
+  virtual Result<std::vector<Watermarks>> QueryWatermarks(std::span<const TopicPartition> partitions) = 0;
+  // The first offset whose record is not older; nothing: all are older.
+  virtual Result<std::vector<std::optional<int64_t>>> OffsetsForTime(std::span<const TopicPartition> partitions,
+                                                                     int64_t timestamp_ms) = 0;
+  // The group's committed offset (the next one to read); nothing: none.
+  virtual Result<std::vector<std::optional<int64_t>>> CommittedOffsets(const std::string& group,
+                                                                       std::span<const TopicPartition> partitions) = 0;
+  virtual Status CommitOffsets(const std::string& group, std::span<const PartitionStart> offsets) = 0;
+  // AlreadyExists if there is one by that name. `config` as Kafka names it ("cleanup.policy").
+  virtual Status CreateTopic(const std::string& topic, int32_t partitions,
+                             const std::vector<std::pair<std::string, std::string>>& config) = 0;
+};
+
+struct KafkaClientContext {
+  const Clock* clock = nullptr;
+  WorkerFactory* workers = nullptr;
+  Wakeup* wakeup = nullptr;
+};
+
+enum class KafkaRole : uint8_t { kConsumer, kProducer };
+
+class KafkaClientFactory {
+ public:
+  virtual ~KafkaClientFactory() = default;
+  // InvalidArgument for the first property that the client does not know or whose value it does not take.
+  virtual Status CheckProperty(KafkaRole role, const std::string& name, const std::string& value) = 0;
+  virtual Result<std::unique_ptr<KafkaConsumer>> NewConsumer(const KafkaConnection& connection,
+                                                             const KafkaClientContext& context) = 0;
+  virtual Result<std::unique_ptr<KafkaProducer>> NewProducer(const KafkaConnection& connection,
+                                                             const KafkaClientContext& context) = 0;
+  virtual Result<std::unique_ptr<KafkaAdmin>> NewAdmin(const KafkaConnection& connection, Duration timeout) = 0;
+};
+
+}  // namespace weir::connectors
