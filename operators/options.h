@@ -55,10 +55,11 @@ struct OptionValue {
   std::vector<OptionValue> list = {};
   std::vector<std::pair<std::string, OptionValue>> members = {};  // in the order of the definition
   std::string path;  // JSON path, e.g. "/sources/0/topics/1"
+  bool secret = false;  // holds the value of a `${...}` reference, or its spec says so: never printed
 };
 
-// The options of one object, defaults filled in. Get* of a name that the spec lacks, or of another type, is a broken
-// invariant and aborts.
+// The options of one object, defaults filled in. Asking for a name that is neither given nor defaulted, or as another
+// type, is a broken invariant and aborts; lists and maps that are not there are empty.
 class Options {
  public:
   Options() = default;
@@ -78,6 +79,7 @@ class Options {
   // The path of a member, for a problem: "/operators/2/where".
   std::string PathOf(std::string_view name) const;
   const OptionValue* Find(std::string_view name) const;  // null: not there
+  void Set(std::string name, OptionValue value);         // replaces; for what the definition's reader derives
 
  private:
   const OptionValue& Require(std::string_view name) const;
