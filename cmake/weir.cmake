@@ -30,10 +30,13 @@ function(weir_add_executable name)
   target_link_libraries(${name} PRIVATE ${arg_LINK})
 endfunction()
 
-# weir_add_test(<name> <source>... [LINK <target>...] [LABEL unit|threaded|simulation|integration|slow] [TIMEOUT <seconds>] [WHOLE])
+# weir_add_test(<name> <source>... [LINK <target>...] [LABEL <label>] [TIMEOUT <seconds>] [WHOLE])
 # One gtest program. ctest lists each of its cases; with WHOLE it runs the program as one entry, for programs whose
-# cases share something dear, such as a broker. LABEL (unit) says which lanes run it: the address sanitizer takes unit,
-# threaded and simulation, the thread sanitizer takes threaded. TIMEOUT (60) is for an entry.
+# cases share something dear, such as a broker. LABEL says which lanes run it, besides the release build that runs all:
+#   unit (default)  address sanitizer                 threaded     address and thread sanitizer
+#   simulation      address sanitizer                 integration  none: real servers
+#   torture         `make torture` alone
+# TIMEOUT (60 s) is for an entry.
 function(weir_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "LABEL;TIMEOUT" "SOURCES;LINK")
   if(NOT arg_LABEL)
@@ -52,6 +55,11 @@ function(weir_add_test name)
                                              WEIR_BINARY_DIR="${PROJECT_BINARY_DIR}")
   set(environment "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp"
                   "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
+  # All programs of a lane: weir_tests_unit and so on.
+  if(NOT TARGET weir_tests_${arg_LABEL})
+    add_custom_target(weir_tests_${arg_LABEL})
+  endif()
+  add_dependencies(weir_tests_${arg_LABEL} ${name})
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS ${arg_LABEL} ENVIRONMENT "${environment}")
