@@ -1,0 +1,153 @@
+// One subtask of one vertex: a chain of operators with a source or an input gate in front and a sink or channels behind.
+// Here a barrier becomes a snapshot and goes on. An Executor calls Step, which never waits; everybody else talks to the
+// task through its one mailbox (Participant, ReaderPort), from any thread.
+//
+// End of input: the task finishes its operators, passes EndOfInput on and stays. It still answers every checkpoint, with
+// `finished` set: a source when triggered, and it passes the barrier on; any other task when the first barrier of the
+// checkpoint arrives through one of its ended channels. So channels stay open until the job ends.
+//
+// Life: made by the job runner, stepped until the executor's Stop; destroyed after the snapshot worker has ended.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/mailbox.h"
+#include "checkpoint/participant.h"
+#include "operators/metrics.h"
+#include "operators/runtime/enumerator_host.h"
+#include "operators/runtime/executor.h"
+#include "operators/runtime/input_gate.h"
+#include "operators/runtime/operator_chain.h"
+#include "operators/runtime/output_writer.h"
+#include "operators/runtime/source_head.h"
+#include "state/subtask_state.h"
+
+namespace weir::operators {
+
+struct TaskOptions {
+  SubtaskId id;
+  std::string name;  // of the vertex, for messages: "orders -> filter"
+  std::string job;
+  UniqueId attempt;
+  uint32_t parallelism = 1;
+  uint32_t key_groups = 128;
+
+  // The chain: exactly one of source and gate; any number of operators; a sink or edges that read the last output.
+  ChainedSource source = {};           // reader null: none
+  std::vector<GateChannel> inputs = {};  // empty: a source task
+  std::vector<ChainedOperator> operators = {};
+  ChainedSink sink = {};               // writer null: none
+  std::vector<OutputEdge> outputs = {};
+
+  std::unique_ptr<state::SubtaskState> state = nullptr;  // restored; null only if nothing in the chain keeps state
+  const Clock* clock = nullptr;
+  WorkerFactory* workers = nullptr;    // for readers and writers
+  Worker* snapshots = nullptr;         // writes what Freeze returned; several tasks may share one
+  checkpoint::Acknowledger* acknowledger = nullptr;
+  Wakeup* wakeup = nullptr;            // of the task's slot
+  std::function<void()> on_end_of_input = {};  // once, on the task's thread: a good moment for a checkpoint
+  uint32_t batches_per_step = 16;      // the simulator takes 1
+};
+
+class Task final : public Runnable, public checkpoint::Participant, public ReaderPort {
+ public:
+  explicit Task(TaskOptions options);
+  ~Task() override;
+
+  // Executor. kFinished after a failure, which the acknowledger has heard.
+  StepResult Step() override;
+
+  // Participant: any thread.
+  void TriggerCheckpoint(const checkpoint::CheckpointBarrier& barrier) override;
+  void NotifyCheckpointApplied(CheckpointId id) override;
+  void NotifyCheckpointAborted(CheckpointId id) override;
+  void NotifyCheckpointDurable(CheckpointId id) override;
+  // ReaderPort: any thread.
+  void AddSplits(std::vector<SourceSplit> splits) override;
+  void NoMoreSplits() override;
+  void HandleSourceEvent(std::string event) override;
+  void AcknowledgeSourceEvents(uint64_t through) override;
+
+  SubtaskId id() const { return options_.id; }
+  const std::string& name() const { return options_.name; }
+  bool is_source() const { return source_ != nullptr; }
+  const SubtaskMetrics& metrics() const { return metrics_; }  // any thread
+
+ private:
+  enum class State : uint8_t {
+    kOpening,   // nothing is open yet
+    kRunning,   // reads and processes
+    kBarrier,   // a barrier has come; the sink or an unwritten snapshot holds up the cut, and no row is read meanwhile
+    kDraining,  // the last element has been read; what operators held back goes out
+    kEnded,     // nothing more to read; answers checkpoints
+    kStopped,   // a source behind a barrier that said stop; answers no more, goes on if that checkpoint is aborted
+    kFailed,
+  };
+  struct Trigger { checkpoint::CheckpointBarrier barrier; };
+  struct Durable { CheckpointId id; };
+  struct Applied { CheckpointId id; };
+  struct Aborted { CheckpointId id; };
+  struct NewSplits { std::vector<SourceSplit> splits; };
+  struct LastSplits {};
+  struct EnumeratorEvent { std::string text; };
+  struct EventsHandled { uint64_t through; };
+  struct Written { std::optional<CheckpointId> checkpoint; Result<state::SubtaskStateHandle> outcome; };
+  using Command = std::variant<Trigger, Durable, Applied, Aborted, NewSplits, LastSplits, EnumeratorEvent, EventsHandled,
+                               Written>;
+  struct Sealed { CheckpointId checkpoint; checkpoint::Committable committable; };
+
+  Result<StepResult> TryStep();
+  Status Open();
+  Status TakeCommands();
+  Status Handle(Command command);
+  void OnAborted(CheckpointId id);
+  Status OnWritten(Written written);
+  Result<StepResult> Run();
+  // Reads one batch or control element; kProgress if there was one.
+  Result<StepResult> ReadSource();
+  Result<StepResult> ReadGate();
+  Result<StepResult> Idle();
+  Status ReachEnd();
+  Status Drain();
+  Result<StepResult> CutWhenReady();
+  Status Cut(const checkpoint::CheckpointBarrier& barrier);
+  Result<std::vector<checkpoint::Committable>> Committables(CheckpointId id);
+  Result<bool> FlushInMidInterval();
+  void Submit(std::optional<CheckpointId> checkpoint);
+  void Acknowledge(CheckpointId id, Result<checkpoint::SubtaskSnapshot> snapshot);
+  void Fail(Status cause);
+
+  // Set once.
+  TaskOptions options_;
+  std::shared_ptr<Mailbox<Command>> mailbox_;  // also held by the snapshot worker's jobs
+  SubtaskMetrics metrics_;
+
+  // The task's thread only.
+  State state_ = State::kOpening;
+  OutputWriter outputs_;
+  std::unique_ptr<OperatorChain> chain_;
+  std::unique_ptr<SourceHead> source_;
+  std::unique_ptr<InputGate> gate_;
+  State after_barrier_ = State::kRunning;  // where kBarrier returns to
+  std::optional<checkpoint::CheckpointBarrier> barrier_;  // to be cut
+  std::optional<CheckpointId> stopped_by_;
+  uint64_t last_cut_ = 0;     // number of the newest barrier that was cut
+  uint64_t last_aborted_ = 0;
+  bool ended_ = false;        // the end of the input has been reached and passed on
+  bool finish_reported_ = false;
+  bool flushed_ = true;       // nothing was read since the last Flush
+  Status flush_failure_;      // of a mid-interval flush since the last cut
+  std::deque<Sealed> sealed_;  // committables whose checkpoint is not durable
+  std::map<uint64_t, checkpoint::SubtaskSnapshot> unacknowledged_;  // by number: wait for their state to be written
+};
+
+}  // namespace weir::operators
