@@ -1,6 +1,6 @@
 // The contract of one external system's committer (checkpoint-protocol: fence, read, sign, apply). One per system and job.
-// Every call blocks and is made from the committer's own Worker, one at a time, in the order Peek, Fence, ReadMarker,
-// Sign, then Apply in the order of checkpoint numbers. After an error of Apply with code kUnavailable or kInternal the
+// Every call blocks. During a start (restore.h) they come from the starting thread, then from the committer's own Worker;
+// one at a time, in the order Peek, Fence, ReadMarker, Verify, Sign, then Apply in the order of checkpoint numbers. After an error of Apply with code kUnavailable or kInternal the
 // outcome is unknown: the caller fences, reads and decides again by the marker.
 #pragma once
 
@@ -34,6 +34,9 @@ class Committer {
   virtual Status Fence() = 0;
   // After Fence: the marker, which can't change any more but by us.
   virtual Result<std::optional<Marker>> ReadMarker() = 0;
+  // After Fence: is each of these complete, published already or still to be? A checkpoint that lists one for which the
+  // answer is kCorruption or kNotFound is damaged.
+  virtual Status Verify(std::span<const Committable> /*listed*/) { return Status::Ok(); }
   // Writes the marker with our storage and attempt; the checkpoint in it must be the one just read. `listed`: every
   // committable that the restored checkpoint lists for this system; what else an older attempt of the job left
   // behind unpublished is deleted.

@@ -42,6 +42,8 @@ class Acknowledger {
   virtual void TaskFailed(SubtaskId subtask, Status cause) = 0;
   // The task has answered the checkpoint that holds the end of its input and has nothing more to do.
   virtual void TaskFinished(SubtaskId subtask) = 0;
+  // A source task has emitted the last row of its input: when all have, the last checkpoint is cut at once.
+  virtual void InputEnded(SubtaskId /*subtask*/) {}
 };
 
 }  // namespace weir::checkpoint

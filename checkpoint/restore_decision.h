@@ -1,0 +1,83 @@
+// The rules R2 to R4 of a start as pure functions: which checkpoint, and what each external system lacks. restore.h is
+// the shell that gathers the facts and acts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "checkpoint/checkpoint_metadata.h"
+#include "checkpoint/checkpoint_storage.h"
+#include "checkpoint/committer.h"
+
+namespace weir::checkpoint {
+
+// What the user asked for.
+struct RestoreRequest {
+  enum class From : uint8_t {
+    kLatest,  // the newest in storage; nothing found is a first start
+    kNone,    // begin anew
+    kPath,    // the checkpoint or savepoint in folder `path`
+  };
+  From from = From::kLatest;
+  std::string path;
+  std::optional<uint64_t> rewind;        // --rewind: the newest number, said by who accepts doubled output behind `path`
+  std::optional<uint64_t> assume;        // --assume: the checkpoint of a system whose marker is gone
+  std::set<std::string> drop_output;     // --drop-output: systems whose unconfirmed output may be lost
+  bool allow_non_restored_state = false;
+};
+
+// What is known of one system of the definition.
+struct SystemFact {
+  std::string identity;
+  bool reachable = true;
+  std::optional<Marker> marker;             // as read; meaningless if not reachable
+  std::optional<CheckpointId> applied_hint; // from applied/<system>
+};
+
+struct RestoreFacts {
+  std::string job;
+  UniqueId storage;
+  std::string storage_path;                  // for messages
+  std::optional<CheckpointMetadata> newest;  // the newest whole one in storage
+  std::vector<DamagedCheckpoint> damaged;    // newer ones, not whole
+  uint64_t greatest_number = 0;              // of any folder
+  bool first_published = false;
+  std::optional<CheckpointMetadata> chosen;  // at request.path
+  std::vector<SystemFact> systems;           // of the definition
+  std::set<std::string> uids;                // of the definition's operators
+};
+
+enum class RestoreAction : uint8_t {
+  kFirstStart,     // nothing there: publish an empty checkpoint
+  kResume,         // go on from `newest`
+  kPublishChosen,  // publish `chosen` as the next number
+  kPublishEmpty,   // begin anew behind what is there
+};
+
+// What one system needs.
+struct SystemStart {
+  SystemProgress progress;  // base: its marker now; later: to be applied, in order
+  bool reachable = true;    // false: fence, read, decide and sign before the first apply
+  bool is_new = false;      // the checkpoint does not list it
+};
+
+struct RestoreDecision {
+  RestoreAction action = RestoreAction::kFirstStart;
+  uint64_t next_number = 1;  // above every number in storage and in a marker
+  std::vector<SystemStart> systems;
+  std::vector<std::string> report;  // for people: what was passed over, dropped or assumed
+};
+
+// kFailedPrecondition: refused, nothing may be changed. kUnavailable: a system that this start needs can't be reached.
+Result<RestoreDecision> DecideRestore(const RestoreRequest& request, const RestoreFacts& facts);
+
+// What system `progress.identity` lacks when its marker is `marker` (R2): `progress` from the marker on.
+// kFailedPrecondition, naming the storage that wrote the marker, if the line of `progress` does not know it.
+Result<SystemProgress> ProgressFromMarker(const SystemProgress& progress, const std::optional<Marker>& marker);
+
+}  // namespace weir::checkpoint
