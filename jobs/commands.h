@@ -1,0 +1,47 @@
+// What each verb of the command line does, with its arguments already taken apart (jobs/main.cc). Every function prints
+// results to standard output and problems to standard error, and answers with the process's exit code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobs/exit_code.h"
+
+namespace weir::jobs {
+
+struct DefinitionArguments {
+  std::string path;                                            // of the definition
+  std::vector<std::pair<std::string, std::string>> overrides;  // --set path=value
+};
+
+struct RunArguments {
+  DefinitionArguments definition;
+  std::string restore = "latest";  // latest | none | path of a checkpoint
+  std::optional<uint64_t> rewind;  // --rewind=N: the newest checkpoint that may be given up
+  std::optional<uint64_t> assume;  // --assume N: what a system without a marker is taken to have
+  std::vector<std::string> drop_output;  // systems whose waiting output may be dropped
+  bool allow_non_restored_state = false;
+  uint32_t workers = 0;            // threads that run tasks; 0: the machine's cores
+  bool quiet = false;              // no status lines
+};
+
+ExitCode RunCommand(const RunArguments& arguments);
+ExitCode ValidateCommand(const DefinitionArguments& arguments);
+// `path`: a checkpoint's folder, its `_metadata`, or a job's folder (its newest checkpoint).
+ExitCode StateShowCommand(const std::string& path);
+// The JSON schema of definitions, as published in jobs/job.schema.json.
+ExitCode SchemaCommand();
+ExitCode ListFaultSitesCommand();
+
+struct DemoArguments {
+  std::string self;  // how to start this binary again
+  uint64_t rows = 400'000;
+  std::string directory;  // empty: a new one under the system's temporary folder, removed at the end
+};
+// The main job on an embedded mock Kafka cluster, killed with -9 midway and restored; proves its totals.
+ExitCode DemoCommand(const DemoArguments& arguments);
+
+}  // namespace weir::jobs

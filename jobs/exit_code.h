@@ -1,0 +1,20 @@
+// What the process says to whoever started it. Documented in README.md; scripts and supervisors rely on the numbers.
+#pragma once
+
+#include "base/status.h"
+
+namespace weir::jobs {
+
+enum class ExitCode : int {
+  kOk = 0,                // finished, or stopped with everything applied
+  kJobFailed = 1,         // the job ran and failed; the cause is the first line on standard error
+  kBadUsage = 2,          // wrong command line, or a definition with problems
+  kStartRefused = 3,      // nothing was changed: storage locked, checkpoint damaged, marker unknown, state without owner
+  kTakenOver = 4,         // another start of the job has taken over
+  kStoppedUnapplied = 5,  // stopped durable, but a system has not confirmed the last checkpoint: the next start applies it
+};
+
+// For a job that ended with `status`.
+ExitCode ExitCodeOf(const Status& status, bool had_started);
+
+}  // namespace weir::jobs

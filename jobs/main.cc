@@ -1,0 +1,152 @@
+// The command line: `weir VERB ...`. Takes arguments apart and calls jobs/commands.h; decides nothing itself.
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include <boost/program_options.hpp>
+
+#include "base/fault_site.h"
+#include "jobs/commands.h"
+
+namespace po = boost::program_options;
+
+namespace weir::jobs {
+namespace {
+
+constexpr const char* kUsage =
+    "weir - stream processing with exactly-once checkpoints\n"
+    "\n"
+    "  weir run JOB [options]       run the job of a definition (JSON or YAML)\n"
+    "  weir validate JOB [--set]    check a definition and report every problem\n"
+    "  weir state show PATH         offsets, operators and sizes of a checkpoint\n"
+    "  weir schema                  print the JSON schema of definitions\n"
+    "  weir demo                    the main job on an embedded Kafka mock, killed and restored\n"
+    "  weir --list-fault-sites      places where WEIR_FAULT=site:nth:kill can end the process\n"
+    "\n"
+    "Exit codes: 0 finished or stopped; 1 the job failed; 2 wrong usage or definition; 3 start refused;\n"
+    "4 taken over by another start; 5 stopped, but output waits for a system.\n";
+
+int Code(ExitCode code) { return static_cast<int>(code); }
+
+int Usage(const std::string& problem) {
+  std::cerr << "weir: " << problem << "\n\n" << kUsage;
+  return Code(ExitCode::kBadUsage);
+}
+
+// "path=value" -> pair; the value may hold further '='.
+bool SplitOverride(const std::string& text, std::vector<std::pair<std::string, std::string>>& out) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return false;
+  out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  return true;
+}
+
+bool ReadDefinition(const po::variables_map& vm, DefinitionArguments& out, std::string& problem) {
+  if (vm.count("job") == 0) {
+    problem = "the path of a job definition is missing";
+    return false;
+  }
+  out.path = vm["job"].as<std::string>();
+  if (vm.count("set") == 0) return true;
+  for (const std::string& text : vm["set"].as<std::vector<std::string>>()) {
+    if (SplitOverride(text, out.overrides)) continue;
+    problem = "--set expects path=value, found \"" + text + "\"";
+    return false;
+  }
+  return true;
+}
+
+po::variables_map ParseArguments(const std::vector<std::string>& words, const po::options_description& options,
+                                 const char* positional) {
+  po::positional_options_description positions;
+  positions.add(positional, 1);
+  po::variables_map vm;
+  po::store(po::command_line_parser(words).options(options).positional(positions).run(), vm);
+  po::notify(vm);
+  return vm;
+}
+
+void AddDefinitionOptions(po::options_description& options) {
+  options.add_options()("job", po::value<std::string>(), "path of the definition")(
+      "set", po::value<std::vector<std::string>>(), "override, path=value; may be repeated");
+}
+
+int Run(const std::vector<std::string>& words) {
+  RunArguments run;
+  po::options_description options("weir run JOB");
+  AddDefinitionOptions(options);
+  options.add_options()("restore", po::value(&run.restore), "latest (default), none, or the path of a checkpoint")(
+      "rewind", po::value<uint64_t>(), "the newest checkpoint that --restore PATH may give up")(
+      "assume", po::value<uint64_t>(), "what a system whose marker is missing is taken to have")(
+      "drop-output", po::value(&run.drop_output), "a removed system whose waiting output may be dropped")(
+      "allow-non-restored-state", po::bool_switch(&run.allow_non_restored_state),
+      "drop the state of operators that the definition lacks")(
+      "workers", po::value(&run.workers), "threads that run tasks (default: cores)")(
+      "quiet", po::bool_switch(&run.quiet), "no status lines")("help", "this text");
+  const po::variables_map vm = ParseArguments(words, options, "job");
+  if (vm.count("help") != 0) {
+    std::cout << options;
+    return 0;
+  }
+  std::string problem;
+  if (!ReadDefinition(vm, run.definition, problem)) return Usage(problem);
+  if (vm.count("rewind") != 0) run.rewind = vm["rewind"].as<uint64_t>();
+  if (vm.count("assume") != 0) run.assume = vm["assume"].as<uint64_t>();
+  return Code(RunCommand(run));
+}
+
+int Validate(const std::vector<std::string>& words) {
+  po::options_description options("weir validate JOB");
+  AddDefinitionOptions(options);
+  const po::variables_map vm = ParseArguments(words, options, "job");
+  DefinitionArguments arguments;
+  std::string problem;
+  if (!ReadDefinition(vm, arguments, problem)) return Usage(problem);
+  return Code(ValidateCommand(arguments));
+}
+
+int State(const std::vector<std::string>& words) {
+  if (words.size() != 2 || words[0] != "show") return Usage("expected: weir state show PATH");
+  return Code(StateShowCommand(words[1]));
+}
+
+int Demo(const std::vector<std::string>& words, const std::string& self) {
+  DemoArguments demo;
+  demo.self = self;
+  po::options_description options("weir demo");
+  options.add_options()("rows", po::value(&demo.rows), "rows of the changefeed")(
+      "directory", po::value(&demo.directory), "where to keep checkpoints and output (default: temporary)");
+  ParseArguments(words, options, "directory");
+  return Code(DemoCommand(demo));
+}
+
+int Dispatch(const std::string& self, const std::string& verb, const std::vector<std::string>& words) {
+  if (verb == "run") return Run(words);
+  if (verb == "validate") return Validate(words);
+  if (verb == "state") return State(words);
+  if (verb == "schema") return Code(SchemaCommand());
+  if (verb == "demo") return Demo(words, self);
+  if (verb == "--list-fault-sites") return Code(ListFaultSitesCommand());
+  if (verb == "--help" || verb == "help") {
+    std::cout << kUsage;
+    return 0;
+  }
+  return Usage("unknown verb \"" + verb + "\"");
+}
+
+}  // namespace
+}  // namespace weir::jobs
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty()) {
+    std::cerr << weir::jobs::kUsage;
+    return static_cast<int>(weir::jobs::ExitCode::kBadUsage);
+  }
+  try {
+    return weir::jobs::Dispatch(argv[0], words[0], {words.begin() + 1, words.end()});
+  } catch (const po::error& e) {
+    return weir::jobs::Usage(e.what());
+  }
+}
