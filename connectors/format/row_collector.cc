@@ -112,7 +112,8 @@ void RowCollector::Cut() {
 
 void RowCollector::StartBatch(const SchemaPtr& schema) {
   schema_ = schema;
-  batch_ = Batch(schema, std::max(next_capacity_, kBatchRowsMin));
+  // A batch counts as full when a record's rows might not fit.
+  batch_ = Batch(schema, std::max(next_capacity_, kBatchRowsMin) + kRowsOfRecordMax - 1);
 }
 
 }  // namespace weir::connectors

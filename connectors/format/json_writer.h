@@ -1,0 +1,45 @@
+// Writes rows as JSON objects, one line each: exact digits, members in column order, absent ones left out, SQL NULL as null.
+// One writer a sink, on its task's thread.
+//
+//   int64, decimal   their digits as they are (NaN and infinities in quotes)     bytes      base64, in quotes
+//   double           the shortest text that reads back the same                  date       "2024-02-29"
+//   string           escaped, in quotes                                          time       "13:00:01.250000"
+//   json             as it is, on one line                                       timestamp  "2024-02-29T13:00:01", with zone ...Z
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "connectors/format/format.h"
+#include "operators/batch.h"
+#include "operators/value.h"
+
+namespace weir::connectors {
+
+// In quotes, escaped; bytes from 0x80 on as they are.
+void AppendJsonString(std::string_view text, std::string& out);
+// Absent is written as null.
+void AppendJsonValue(const operators::Value& value, std::string& out);
+
+class JsonWriter final : public Serializer {
+ public:
+  // `row_kind_column`: the member that tells +I, -U, +U, -D. Without one an update's -U is left out, as its +U follows, and
+  // a deletion is an error: a plain object can't say it.
+  explicit JsonWriter(std::string row_kind_column);
+
+  Status Append(const operators::Batch& batch, size_t row, std::string& out) override;
+  Status AppendValue(const operators::Value& value, std::string& out) override;
+
+ private:
+  void UseSchema(const operators::SchemaPtr& schema);
+
+  const std::string row_kind_column_;
+  operators::SchemaPtr schema_;     // of the names below
+  std::vector<std::string> names_;  // ,"name": for each column
+  size_t names_bytes_ = 0;
+  std::string row_kind_name_;
+};
+
+}  // namespace weir::connectors
