@@ -85,7 +85,9 @@ void JobControl::Forward(Call call) {
 }
 
 void JobControl::Acknowledge(SubtaskId subtask, CheckpointId id, Result<checkpoint::SubtaskSnapshot> snapshot) {
-  Forward([&](checkpoint::CheckpointCoordinator& c) { c.Acknowledge(subtask, id, std::move(snapshot)); });
+  Forward([subtask, id, snapshot = std::move(snapshot)](checkpoint::CheckpointCoordinator& c) mutable {
+    c.Acknowledge(subtask, id, std::move(snapshot));
+  });
 }
 
 // Also before there is a coordinator: a task that can't open ends the attempt.
@@ -174,7 +176,7 @@ void JobControl::StartCoordinator() {
     coordinator_ready_ = true;
     early.swap(early_);
   }
-  for (const Call& call : early) call(*coordinator_);
+  for (Call& call : early) call(*coordinator_);
   for (HeldReader* reader : options_.readers) reader->Release();
   state_.store(JobState::kRunning);
 }

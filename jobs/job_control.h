@@ -89,7 +89,7 @@ class JobControl final : public operators::Runnable, public checkpoint::Acknowle
   Result<std::map<std::string, std::string>> Snapshot(CheckpointId id) override;
 
  private:
-  using Call = std::function<void(checkpoint::CheckpointCoordinator&)>;
+  using Call = std::move_only_function<void(checkpoint::CheckpointCoordinator&)>;
   void Forward(Call call);
   bool StepStart();
   void StartCoordinator();
