@@ -1,20 +1,26 @@
 #include "connectors/format/hlc.h"
 
-#include <charconv>
 #include <cstdint>
-#include <system_error>
+#include <limits>
 
 namespace weir::connectors {
 namespace {
 
 constexpr size_t kLogicalDigits = 10;
 
-// All of `text` as a number without a sign.
+// All of `text` as a number without a sign. By hand, because this runs once a row.
 template <class T>
 bool ParseDigits(std::string_view text, T& number) {
-  if (text.empty() || text.front() < '0' || text.front() > '9') return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
+  constexpr size_t kDigitsSafe = 19;  // below 2^64
+  if (text.empty() || text.size() > kDigitsSafe) return false;
+  uint64_t value = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+    value = value * 10 + static_cast<uint64_t>(c - '0');
+  }
+  if (value > static_cast<uint64_t>(std::numeric_limits<T>::max())) return false;
+  number = static_cast<T>(value);
+  return true;
 }
 
 }  // namespace

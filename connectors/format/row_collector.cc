@@ -63,9 +63,13 @@ void RowCollector::PutRows(const SchemaPtr& schema, EventTime time, std::span<co
   for (const CollectedRow& row : rows) {
     WEIR_CHECK_EQ(row.values.size(), schema->size());
     Value* to = batch_.AddRow(row.kind, time);
+    if (fits) {
+      std::copy_n(row.values.data(), row.values.size(), to);
+      continue;
+    }
     for (size_t c = 0; c < row.values.size(); ++c) {
       const Value& value = row.values[c];
-      to[c] = fits || !value.has_text() ? value : Value::Text(value.type(), batch_.arena().Copy(value.text()));
+      to[c] = !value.has_text() ? value : Value::Text(value.type(), batch_.arena().Copy(value.text()));
     }
   }
   rows_ += rows.size();
