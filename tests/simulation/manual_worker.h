@@ -27,7 +27,7 @@ class ManualWorkerFactory final : public WorkerFactory {
   // How many jobs could run now: the first of each worker.
   size_t runnable() const {
     size_t count = 0;
-    for (const Queue& queue : queues_) count += queue.jobs.empty() ? 0 : 1;
+    for (const Queue& queue : queues_) count += queue.jobs.empty() ? 0U : 1U;
     return count;
   }
 

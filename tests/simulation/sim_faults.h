@@ -42,10 +42,10 @@ enum class FaultAction : uint8_t {
 };
 
 struct Fault {
-  std::optional<OperationKind> kind;  // unset: any that changes the disk
-  std::string path_part;              // only paths that hold this text; of a rename or link, either path
-  uint64_t nth = 1;                   // of the matching operations from now on, counted from 1
-  bool forever = false;               // the later ones too
+  std::optional<OperationKind> kind = {};  // unset: any that changes the disk
+  std::string path_part = {};              // only paths that hold this text; of a rename or link, either path
+  uint64_t nth = 1;                        // of the matching operations from now on, counted from 1
+  bool forever = false;                    // the later ones too
   FaultAction action = FaultAction::kError;
 };
 
