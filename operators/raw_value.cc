@@ -60,6 +60,13 @@ std::string RawValue::Printed() const {
   return "?";
 }
 
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  quoted += text;
+  quoted += '"';
+  return quoted;
+}
+
 std::string PathJoin(std::string_view parent, std::string_view name) {
   std::string path(parent);
   path += '/';

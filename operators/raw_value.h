@@ -32,6 +32,8 @@ struct RawValue {
   std::string Printed() const;
 };
 
+// "text" between double quotes, as messages show names.
+std::string Quoted(std::string_view text);
 // `parent` with one more step: "/" and "~" in `name` are written "~1" and "~0".
 std::string PathJoin(std::string_view parent, std::string_view name);
 
