@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/environment.h"
+#include "base/process.h"
 
 namespace weir {
 namespace {
