@@ -35,7 +35,7 @@ Status JobBuilder::Build() {
                                                  restored_.checkpoint.has_value() ? &*restored_.checkpoint : nullptr));
   job_.snapshots_ = job_.ports_.workers->NewWorker("weir-snapshots");
   AddSlots();
-  CreateHosts();
+  WEIR_RETURN_IF_ERROR(CreateHosts());
   CreateChannels();
   WEIR_RETURN_IF_ERROR(CreateTasks());
   WireHosts();
@@ -100,7 +100,7 @@ void JobBuilder::AddSlots() {
   }
 }
 
-void JobBuilder::CreateHosts() {
+Status JobBuilder::CreateHosts() {
   for (const Vertex& vertex : job_.graph_.vertices) {
     const size_t head = vertex.nodes.front();
     if (job_.sources_[head] == nullptr) continue;
@@ -111,10 +111,7 @@ void JobBuilder::CreateHosts() {
     host.parallelism = vertex.parallelism;
     host.restored_readers = vertex.parallelism + 1;  // and one for what a first checkpoint had assigned
     auto enumerator = job_.sources_[head]->CreateEnumerator();
-    if (!enumerator.has_value()) {
-      job_.control_->Fail(enumerator.error().WithContext(uid));
-      continue;
-    }
+    if (!enumerator.has_value()) return enumerator.error().WithContext(uid);
     host.enumerator = std::move(*enumerator);
     if (restored_.checkpoint.has_value()) {
       const auto it = restored_.checkpoint->enumerators.find(uid);
@@ -128,6 +125,7 @@ void JobBuilder::CreateHosts() {
     job_.hosts_.push_back(std::make_unique<operators::EnumeratorHost>(std::move(host)));
     host_of_[head] = job_.hosts_.back().get();
   }
+  return Status::Ok();
 }
 
 void JobBuilder::CreateChannels() {

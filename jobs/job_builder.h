@@ -25,7 +25,7 @@ class JobBuilder {
   Status Restore();
   checkpoint::StartContext StartContextOf() const;
   void AddSlots();
-  void CreateHosts();
+  Status CreateHosts();
   void CreateChannels();
   void CreateChannel(const Edge& edge, uint32_t from, uint32_t to);
   Status CreateTasks();

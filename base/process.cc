@@ -1,0 +1,117 @@
+#include "base/process.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace weir {
+namespace {
+
+timespec ToTimespec(Duration duration) {
+  timespec time{};
+  time.tv_sec = duration.count() / 1'000'000'000;
+  time.tv_nsec = duration.count() % 1'000'000'000;
+  return time;
+}
+
+sigset_t WaitedSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGUSR1);
+  return set;
+}
+
+}  // namespace
+
+bool StandardErrorIsTerminal() { return isatty(STDERR_FILENO) == 1; }
+
+uint32_t ProcessorCount() {
+  const uint32_t count = std::thread::hardware_concurrency();
+  return count == 0 ? 1 : count;
+}
+
+uint64_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t total = 0;
+  uint64_t resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+Duration CpuTime() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const int64_t seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
+  const int64_t micros = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+  return std::chrono::seconds(seconds) + std::chrono::microseconds(micros);
+}
+
+SignalWaiter::SignalWaiter() {
+  const sigset_t set = WaitedSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+SignalWaiter::Event SignalWaiter::WaitFor(Duration timeout) {
+  const sigset_t set = WaitedSignals();
+  const timespec time = ToTimespec(timeout);
+  const int number = sigtimedwait(&set, nullptr, &time);
+  if (number == SIGINT || number == SIGTERM) return Event::kStop;
+  return number == SIGUSR1 ? Event::kWoken : Event::kTimeout;
+}
+
+void SignalWaiter::Wake() { kill(getpid(), SIGUSR1); }
+
+Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const std::vector<std::string>& arguments) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const pid_t pid = fork();
+  if (pid < 0) return Error(Status::Internal(std::string("fork: ") + std::strerror(errno)));
+  if (pid == 0) {
+    const sigset_t set = WaitedSignals();
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    execvp(argv[0], argv.data());
+    _exit(127);
+  }
+  return std::unique_ptr<ChildProcess>(new ChildProcess(pid));
+}
+
+ChildProcess::~ChildProcess() {
+  if (status_.has_value()) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+void ChildProcess::Signal(int number) {
+  if (!status_.has_value()) kill(pid_, number);
+}
+
+std::optional<int> ChildProcess::WaitFor(Duration timeout) {
+  if (status_.has_value()) return status_;
+  // A descriptor of the process becomes readable when it ends.
+  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  if (descriptor >= 0) {
+    pollfd waited{descriptor, POLLIN, 0};
+    const timespec time = ToTimespec(timeout);
+    ppoll(&waited, 1, &time, nullptr);
+    close(descriptor);
+  }
+  int status = 0;
+  if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return status_;
+}
+
+}  // namespace weir

@@ -1,0 +1,51 @@
+// The process as its environment sees it: signals, sizes, children. For the command line only; the main
+// thread's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace weir {
+
+// Standard error or output is a terminal.
+bool StandardErrorIsTerminal();
+uint32_t ProcessorCount();
+// Resident size now, in bytes; 0 if unknown.
+uint64_t ResidentBytes();
+// User and system CPU time of the process so far.
+Duration CpuTime();
+
+// SIGINT and SIGTERM as values instead of sudden death. Make it before any other thread exists: threads inherit the mask.
+class SignalWaiter {
+ public:
+  SignalWaiter();
+  enum class Event : uint8_t { kTimeout, kStop, kWoken };
+  // The main thread.
+  Event WaitFor(Duration timeout);
+  // Any thread.
+  void Wake();
+};
+
+// A child process, for the demo. Killed when destroyed.
+class ChildProcess {
+ public:
+  // `arguments[0]` is the program. Output goes where ours goes.
+  static Result<std::unique_ptr<ChildProcess>> Start(const std::vector<std::string>& arguments);
+  ~ChildProcess();
+  void Signal(int number);
+  // Waits at most `timeout`; nothing: still running. A signal's death is 128 + its number.
+  std::optional<int> WaitFor(Duration timeout);
+
+ private:
+  explicit ChildProcess(int pid) : pid_(pid) {}
+  int pid_;
+  std::optional<int> status_;
+};
+
+}  // namespace weir

@@ -1,0 +1,57 @@
+// `weir validate` and `weir schema`, and the reading of definitions that `weir run` shares.
+#include "jobs/definition_command.h"
+
+#include <iostream>
+
+#include "base/environment.h"
+#include "base/fault_site.h"
+#include "base/file_system.h"
+#include "jobs/definition_schema.h"
+
+namespace weir::jobs {
+
+std::optional<ParsedDefinition> LoadDefinition(const DefinitionArguments& arguments, const operators::Registry& registry,
+                                               FileSystem& fs) {
+  const auto text = ReadFile(fs, arguments.path);
+  if (!text.has_value()) {
+    std::cerr << "weir: can't read the job definition " << arguments.path << ": " << text.error().message() << "\n";
+    return std::nullopt;
+  }
+  DefinitionInputs inputs;
+  inputs.file_name = arguments.path;
+  inputs.text = *text;
+  inputs.environment = EnvironmentVariable;
+  inputs.read_file = [&fs](const std::string& path) { return ReadFile(fs, path); };
+  inputs.overrides = arguments.overrides;
+  auto parsed = ParseJobDefinition(inputs, registry);
+  if (!parsed.has_value()) {
+    for (const DefinitionProblem& problem : parsed.error()) std::cerr << ToString(problem) << "\n";
+    std::cerr << arguments.path << ": " << parsed.error().size()
+              << (parsed.error().size() == 1 ? " problem\n" : " problems\n");
+    return std::nullopt;
+  }
+  for (const DefinitionProblem& warning : parsed->warnings) std::cerr << ToString(warning) << "\n";
+  return std::move(*parsed);
+}
+
+ExitCode ValidateCommand(const DefinitionArguments& arguments) {
+  const Connections connections;
+  const auto parsed = LoadDefinition(arguments, connections.registry(), connections.file_system());
+  if (!parsed.has_value()) return ExitCode::kBadUsage;
+  std::cout << arguments.path << ": ok, job \"" << parsed->job.name << "\" with " << parsed->job.nodes.size()
+            << " nodes\n";
+  return ExitCode::kOk;
+}
+
+ExitCode SchemaCommand() {
+  const Connections connections;
+  std::cout << DefinitionSchema(connections.registry()) << "\n";
+  return ExitCode::kOk;
+}
+
+ExitCode ListFaultSitesCommand() {
+  for (std::string_view site : FaultSites()) std::cout << site << "\n";
+  return ExitCode::kOk;
+}
+
+}  // namespace weir::jobs

@@ -1,0 +1,33 @@
+// How the verbs of the command line read a definition. The main thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/file_system.h"
+#include "connectors/kafka/client.h"
+#include "jobs/commands.h"
+#include "jobs/job_definition.h"
+#include "operators/registry.h"
+
+namespace weir::jobs {
+
+// The real ports behind the connectors, and the registry that knows every type.
+class Connections {
+ public:
+  Connections();
+  ~Connections();
+  const operators::Registry& registry() const { return registry_; }
+  FileSystem& file_system() const { return *file_system_; }
+
+ private:
+  std::unique_ptr<FileSystem> file_system_;
+  std::unique_ptr<connectors::KafkaClientFactory> kafka_;
+  operators::Registry registry_;
+};
+
+// Reads and checks; prints every problem to standard error. Nothing: it has problems.
+std::optional<ParsedDefinition> LoadDefinition(const DefinitionArguments& arguments, const operators::Registry& registry,
+                                               FileSystem& fs);
+
+}  // namespace weir::jobs
