@@ -50,7 +50,6 @@ class ReaderPort {
 struct EnumeratorHostOptions {
   std::string uid;
   uint32_t parallelism = 1;
-  uint32_t restored_readers = 1;  // how many ReaderRestored calls come before the enumerator starts: the parallelism
   std::unique_ptr<SplitEnumerator> enumerator;
   std::optional<std::string> restored;  // what SnapshotState returned at the restored checkpoint
   const Clock* clock = nullptr;
@@ -68,7 +67,8 @@ class EnumeratorHost final : public Runnable {
   // Before the first Step: reader i is subtask i's. They outlive the host.
   void SetReaders(std::vector<ReaderPort*> readers);
 
-  // Any thread, from tasks: first, once a subtask; then events, numbered from 1 in each subtask.
+  // Any thread, from tasks: first, once a subtask (the enumerator starts when all have called); then events, numbered
+  // from 1 in each subtask.
   void ReaderRestored(uint32_t subtask, RestoredReader restored);
   void PostReaderEvent(uint32_t subtask, uint64_t number, std::string event);
 
@@ -96,7 +96,8 @@ class EnumeratorHost final : public Runnable {
   Status HandleEvent(const Event& event);
   Status Merge(RestoredReader reader);
   Status Start();
-  Status StepEnumerator();
+  Status TryStep();
+  void Fail(Status cause);
   void Assign(uint32_t subtask, std::vector<SourceSplit> splits);
   EnumeratorContext MakeContext();
 
@@ -112,8 +113,10 @@ class EnumeratorHost final : public Runnable {
   std::map<std::string, std::string> events_;           // restored ones; until the start
   std::map<std::string, std::string> finished_splits_;  // id -> position; never read again
   std::vector<uint64_t> handled_;                       // by subtask: number of the newest handled event
+  std::vector<uint64_t> acknowledged_;                  // by subtask
   std::vector<Event> early_;                            // came before the start
-  std::set<uint32_t> assigned_;                         // subtasks that have heard of splits or of none
+  std::set<uint32_t> assigned_;                         // subtasks that have been given splits, or none
+  bool told_without_splits_ = false;
   std::optional<MonotonicTime> next_step_;
 };
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct GateChannel {
 struct GateElement {
   int input = 0;  // of a batch
   Element element;
+  bool idle = false;  // with a watermark of the greatest time: nobody to wait for now; meant for the next gates only
 };
 
 class InputGate {
@@ -51,13 +53,13 @@ class InputGate {
   struct Inbound {
     Channel* channel;
     int input;
-    EventTime watermark = EventTime::Min();
+    EventTime watermark = EventTime::Min();  // the greatest that was not Max
     bool idle = false;
     bool ended = false;
   };
   std::optional<GateElement> Take(size_t index, Element element);
-  std::optional<GateElement> OnBarrier(size_t index, const checkpoint::CheckpointBarrier& barrier);
   std::optional<GateElement> OnEnd(size_t index);
+  GateElement TakeDue();
   // The watermark to emit, if the minimum has risen.
   std::optional<GateElement> RaiseWatermark();
 
@@ -68,7 +70,7 @@ class InputGate {
   EventTime emitted_ = EventTime::Min();
   bool idle_emitted_ = false;
   bool ended_ = false;
-  std::optional<checkpoint::CheckpointBarrier> due_barrier_;  // aligned by the end of a channel
+  std::deque<GateElement> due_;  // what else the end of a channel has brought
 };
 
 }  // namespace weir::operators

@@ -2,6 +2,7 @@
 // sink's writer or to the outputs. The chain knows no channel and no barrier. The task's thread only.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,7 +32,7 @@ struct ChainedSink {
 class OperatorChain {
  public:
   // Either `sink.writer` or `outputs` takes the main output; side outputs always go to `outputs`, which outlives the
-  // chain. `head_uid`: the source's, if there are no operators and rows go from the source straight to the end.
+  // chain.
   OperatorChain(std::vector<ChainedOperator> operators, ChainedSink sink, OutputWriter& outputs);
   ~OperatorChain();
   OperatorChain(const OperatorChain&) = delete;
@@ -58,14 +59,20 @@ class OperatorChain {
   bool has_sink() const { return sink_.writer != nullptr; }
 
  private:
-  class Link;     // the Output of one operator
-  class SinkEnd;  // behind the last
+  class Link;  // the Output of one operator
+
+  // To operators_[position], or behind the last.
+  Status PassOn(size_t position, int input, Batch batch);
+  Status WriteToSink(Batch batch);
+  // Puts the operator's name in front of a failure, unless one behind it has put its own.
+  Status Named(const std::string& uid, Status status);
 
   std::vector<ChainedOperator> operators_;
   ChainedSink sink_;
   OutputWriter& outputs_;
   std::vector<std::unique_ptr<Link>> links_;  // links_[i] is the output of operators_[i]
   std::deque<Batch> kept_;                    // for the sink's writer, which could not take them
+  bool failed_ = false;                       // a failure is on its way up and has its name
   bool unflushed_ = false;                    // the sink's writer has taken rows since its Flush
   SubtaskMetrics* metrics_ = nullptr;
 };

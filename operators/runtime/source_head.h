@@ -29,13 +29,13 @@ struct ChainedSource {
 
 class SourceHead {
  public:
-  // `emit` takes a batch into the chain, `emit_side` to the side outputs.
-  struct Emit {
+  // Where the reader's rows go: into the chain, or to a side output.
+  struct Emitters {
     std::function<Status(Batch batch)> main;
     std::function<Status(std::string_view tag, Batch batch)> side;
     std::function<bool(std::string_view tag)> has_side;
   };
-  SourceHead(ChainedSource source, Emit emit);
+  SourceHead(ChainedSource source, Emitters emit);
   ~SourceHead();
 
   // Gives what `state` holds of this source to the enumerator and takes it out of `state`.
@@ -46,8 +46,8 @@ class SourceHead {
   void AcknowledgeEvents(uint64_t through);
 
   Result<PollStatus> Poll();
-  // The minimum over the splits, when it has risen since the last call. Nothing to wait for (no split was assigned, and
-  // the enumerator has said so): the greatest time, once.
+  // The minimum over the splits, when it has risen since the last call. The greatest time, once, says that nobody need
+  // wait for this reader now: it has no splits, and the enumerator has said so.
   std::optional<Watermark> TakeWatermark();
 
   // Writes splits and events into the state; returns the offsets for people: a JSON object, split id -> position.
@@ -58,7 +58,6 @@ class SourceHead {
  private:
   class SplitOutput;
   void SendEvent(std::string event);
-  Status PutEntry(const std::string& name, const std::string& value);
   Status Restore();
 
   ChainedSource source_;

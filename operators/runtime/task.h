@@ -9,9 +9,9 @@
 // Life: made by the job runner, stepped until the executor's Stop; destroyed after the snapshot worker has ended.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,7 +54,8 @@ struct TaskOptions {
   Worker* snapshots = nullptr;         // writes what Freeze returned; several tasks may share one
   checkpoint::Acknowledger* acknowledger = nullptr;
   Wakeup* wakeup = nullptr;            // of the task's slot
-  std::function<void()> on_end_of_input = {};  // once, on the task's thread: a good moment for a checkpoint
+  // While true a task with a sink reads nothing (checkpoint-protocol, S8). Who clears it wakes the task.
+  const std::atomic<bool>* sinks_held = nullptr;
   uint32_t batches_per_step = 16;      // the simulator takes 1
 };
 
@@ -84,12 +85,11 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
 
  private:
   enum class State : uint8_t {
-    kOpening,   // nothing is open yet
-    kRunning,   // reads and processes
-    kBarrier,   // a barrier has come; the sink or an unwritten snapshot holds up the cut, and no row is read meanwhile
-    kDraining,  // the last element has been read; what operators held back goes out
-    kEnded,     // nothing more to read; answers checkpoints
-    kStopped,   // a source behind a barrier that said stop; answers no more, goes on if that checkpoint is aborted
+    kOpening,  // nothing is open yet
+    kRunning,  // reads and processes
+    kBarrier,  // a barrier has come; the sink or an unwritten snapshot may hold up the cut, and no row is read meanwhile
+    kEnded,    // the input's end has been passed on; answers checkpoints
+    kStopped,  // a source behind a barrier that said stop; reads again if that checkpoint is aborted
     kFailed,
   };
   struct Trigger { checkpoint::CheckpointBarrier barrier; };
@@ -105,30 +105,42 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
                                Written>;
   struct Sealed { CheckpointId checkpoint; checkpoint::Committable committable; };
 
+  struct Unacknowledged { CheckpointId checkpoint; checkpoint::SubtaskSnapshot snapshot; };
+
   Result<StepResult> TryStep();
   Status Open();
   Status TakeCommands();
-  Status Handle(Command command);
-  void OnAborted(CheckpointId id);
-  Status OnWritten(Written written);
+  Status Handle(Trigger command);
+  Status Handle(Durable command);
+  Status Handle(Applied command);
+  Status Handle(Aborted command);
+  Status Handle(NewSplits command);
+  Status Handle(LastSplits command);
+  Status Handle(EnumeratorEvent command);
+  Status Handle(EventsHandled command);
+  Status Handle(Written command);
+
   Result<StepResult> Run();
-  // Reads one batch or control element; kProgress if there was one.
+  // False: must not take a row now.
+  Result<bool> MayRead();
+  // One batch or control element; kIdle if there is none.
   Result<StepResult> ReadSource();
   Result<StepResult> ReadGate();
   Result<StepResult> Idle();
+  // Reads nothing; sends what is kept.
+  Result<StepResult> Rest();
+  Status PassWatermark(Watermark watermark, bool idle);
+  void StartBarrier(const checkpoint::CheckpointBarrier& barrier);
   Status ReachEnd();
-  Status Drain();
   Result<StepResult> CutWhenReady();
   Status Cut(const checkpoint::CheckpointBarrier& barrier);
-  Result<std::vector<checkpoint::Committable>> Committables(CheckpointId id);
-  Result<bool> FlushInMidInterval();
   void Submit(std::optional<CheckpointId> checkpoint);
   void Acknowledge(CheckpointId id, Result<checkpoint::SubtaskSnapshot> snapshot);
-  void Fail(Status cause);
+  void Fail(const Status& cause);
 
   // Set once.
   TaskOptions options_;
-  std::shared_ptr<Mailbox<Command>> mailbox_;  // also held by the snapshot worker's jobs
+  const std::shared_ptr<Mailbox<Command>> mailbox_;  // also held by the snapshot worker's jobs
   SubtaskMetrics metrics_;
 
   // The task's thread only.
@@ -137,17 +149,16 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
   std::unique_ptr<OperatorChain> chain_;
   std::unique_ptr<SourceHead> source_;
   std::unique_ptr<InputGate> gate_;
-  State after_barrier_ = State::kRunning;  // where kBarrier returns to
   std::optional<checkpoint::CheckpointBarrier> barrier_;  // to be cut
+  State after_barrier_ = State::kRunning;                 // where kBarrier leads to
   std::optional<CheckpointId> stopped_by_;
-  uint64_t last_cut_ = 0;     // number of the newest barrier that was cut
-  uint64_t last_aborted_ = 0;
-  bool ended_ = false;        // the end of the input has been reached and passed on
+  uint64_t last_cut_ = 0;      // number of the newest barrier that was cut
+  uint64_t last_aborted_ = 0;  // number of the newest checkpoint that was aborted
   bool finish_reported_ = false;
-  bool flushed_ = true;       // nothing was read since the last Flush
-  Status flush_failure_;      // of a mid-interval flush since the last cut
-  std::deque<Sealed> sealed_;  // committables whose checkpoint is not durable
-  std::map<uint64_t, checkpoint::SubtaskSnapshot> unacknowledged_;  // by number: wait for their state to be written
+  bool unflushed_ = false;     // something was read since the last Flush
+  Status flush_failure_;       // of a mid-interval flush since the last cut
+  std::deque<Sealed> sealed_;  // committables whose checkpoint is not durable, oldest first
+  std::map<uint64_t, Unacknowledged> unacknowledged_;  // by number: their state is being written
 };
 
 }  // namespace weir::operators
