@@ -1,0 +1,14 @@
+#include "connectors/kafka/rdkafka_client.h"
+#include "connectors/register_connectors.h"
+#include "jobs/definition_command.h"
+
+namespace weir::jobs {
+
+Connections::Connections() : file_system_(NewPosixFileSystem()), kafka_(connectors::NewRdKafkaClientFactory()) {
+  operators::RegisterOperators(registry_);
+  connectors::RegisterConnectors(registry_, {.file_system = file_system_.get(), .kafka = kafka_.get()});
+}
+
+Connections::~Connections() = default;
+
+}  // namespace weir::jobs
