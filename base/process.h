@@ -1,4 +1,4 @@
-// The process as its environment sees it: signals, sizes, children. For the command line only; the main
+// The process as its environment sees it: environment variables, signals, sizes, children. For the command line only; the main
 // thread's.
 #pragma once
 
@@ -13,6 +13,8 @@
 
 namespace weir {
 
+// Nothing if the variable is not set; an empty text if it is set to nothing. Any thread, as long as nobody changes them.
+std::optional<std::string> EnvironmentVariable(const std::string& name);
 // Standard error or output is a terminal.
 bool StandardErrorIsTerminal();
 uint32_t ProcessorCount();
