@@ -37,7 +37,7 @@ struct OptionSpec {
   std::string name;  // the JSON key, kebab-case
   OptionType type = OptionType::kString;
   bool required = false;
-  std::string default_text;  // as it would be written; empty: none
+  std::string default_text = {};  // as it would be written; empty: none
   std::string doc;           // one sentence, with units
   std::vector<std::string> choices = {};
   std::vector<OptionSpec> members = {};

@@ -1,0 +1,116 @@
+#include "connectors/kafka/enumerator.h"
+
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "connectors/kafka/discovery.h"
+
+namespace weir::connectors {
+namespace {
+
+// FNV-1a: the same on every machine and in every version.
+uint32_t TopicHash(std::string_view topic) {
+  uint32_t hash = 2166136261U;
+  for (const char c : topic) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return hash;
+}
+
+}  // namespace
+
+KafkaEnumerator::KafkaEnumerator(KafkaSourceOptions options, KafkaClientFactory& factory)
+    : options_(std::move(options)), factory_(factory) {}
+
+KafkaEnumerator::~KafkaEnumerator() {
+  if (worker_ == nullptr) return;
+  worker_->Submit([this] { admin_.reset(); });  // takes its time
+  worker_.reset();
+}
+
+Status KafkaEnumerator::Start(operators::EnumeratorContext context, std::optional<std::string> restored,
+                              std::vector<operators::SourceSplit> splits) {
+  WEIR_CHECK_GE(context.parallelism, 1U);
+  context_ = std::move(context);
+  found_ = std::make_unique<Mailbox<Found>>(*context_.wakeup);
+  worker_ = context_.workers->NewWorker("kafka-splits");
+  if (!restored && splits.empty()) {
+    AskCluster([this](KafkaAdmin& admin) { return KafkaDiscovery(options_, admin).FirstStart(); });
+    return {};
+  }
+  if (restored) {
+    WEIR_ASSIGN_OR_RETURN(known_, ParseKnownPartitions(*restored));
+  }
+  std::vector<KafkaSplit> saved;
+  for (const operators::SourceSplit& split : splits) {
+    WEIR_ASSIGN_OR_RETURN(KafkaSplit parsed, KafkaSplit::Parse(split));
+    known_.insert(parsed.partition);
+    saved.push_back(std::move(parsed));
+  }
+  AskCluster([this, saved = std::move(saved), known = known_](KafkaAdmin& admin) mutable {
+    return KafkaDiscovery(options_, admin).Restore(std::move(saved), known);
+  });
+  return {};
+}
+
+void KafkaEnumerator::AskCluster(std::move_only_function<Found(KafkaAdmin&)> question) {
+  asking_ = true;
+  last_asked_ = context_.clock->Now();
+  worker_->Submit([this, question = std::move(question)]() mutable {
+    if (admin_ == nullptr) {
+      Result<std::unique_ptr<KafkaAdmin>> admin = factory_.NewAdmin(options_.connection, options_.request_timeout);
+      if (!admin.has_value()) {
+        found_->Post(Error(admin.error()));
+        return;
+      }
+      admin_ = std::move(*admin);
+    }
+    found_->Post(question(*admin_));
+  });
+}
+
+Status KafkaEnumerator::Step() {
+  while (std::optional<Found> found = found_->Take()) {
+    asking_ = false;
+    WEIR_RETURN_IF_ERROR(HandleFound(std::move(*found)));
+  }
+  const bool due = ready_ && !asking_ && options_.discovery_interval > Duration::zero() &&
+                   context_.clock->Now() - last_asked_ >= options_.discovery_interval;
+  if (due) {
+    AskCluster([this, known = known_](KafkaAdmin& admin) { return KafkaDiscovery(options_, admin).FindNew(known); });
+  }
+  return {};
+}
+
+Status KafkaEnumerator::HandleFound(Found found) {
+  if (!found.has_value()) {
+    if (!ready_ || !found.error().retryable()) return found.error().WithContext("source " + context_.uid);
+    LogWarning("source " + context_.uid + ": partitions can't be discovered now: " + found.error().message());
+    return {};
+  }
+  Assign(*found);
+  if (ready_) return {};
+  ready_ = true;
+  if (options_.discovery_interval == Duration::zero()) {
+    for (uint32_t subtask = 0; subtask < context_.parallelism; ++subtask) context_.no_more_splits(subtask);
+  }
+  return {};
+}
+
+void KafkaEnumerator::Assign(const std::vector<KafkaSplit>& splits) {
+  std::map<uint32_t, std::vector<operators::SourceSplit>> by_reader;
+  for (const KafkaSplit& split : splits) {
+    if (ready_) LogInfo("source " + context_.uid + ": new partition " + split.partition.ToString());
+    known_.insert(split.partition);
+    const uint64_t place = uint64_t{TopicHash(split.partition.topic)} + static_cast<uint64_t>(split.partition.partition);
+    by_reader[static_cast<uint32_t>(place % context_.parallelism)].push_back(split.ToSourceSplit());
+  }
+  for (auto& [reader, assigned] : by_reader) context_.assign_splits(reader, std::move(assigned));
+}
+
+Result<std::string> KafkaEnumerator::SnapshotState(CheckpointId) {
+  if (!ready_) return Error(Status::FailedPrecondition("source " + context_.uid + ": offsets are not known yet"));
+  return WriteKnownPartitions(known_);
+}
+
+}  // namespace weir::connectors

@@ -1,0 +1,269 @@
+#include "connectors/kafka/options.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "connectors/format/bad_record.h"
+#include "connectors/format/format.h"
+#include "connectors/kafka/properties.h"
+#include "connectors/kafka/topic_pattern.h"
+
+namespace weir::connectors {
+namespace {
+
+using operators::Options;
+using operators::OptionSpec;
+using operators::OptionType;
+using operators::Problem;
+using operators::Problems;
+
+template <class T>
+std::optional<T> ParseInteger(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::vector<OptionSpec> ConnectionOptionSpecs() {
+  return {
+      {.name = "bootstrap-servers",
+       .type = OptionType::kString,
+       .required = true,
+       .doc = "The cluster's addresses, host:port, separated by commas."},
+      {.name = "properties",
+       .type = OptionType::kStringMap,
+       .doc = "Any property of librdkafka, over Weir's own choice; those on which the job's guarantees stand are refused.",
+       .secret = true},
+      {.name = "request-timeout",
+       .type = OptionType::kDuration,
+       .default_text = "10s",
+       .doc = "How long a request for metadata or offsets may take before the start fails.",
+       .min = 100,
+       .max = 600'000},
+  };
+}
+
+// Offsets by partition under the option `name`: {"orders-0": 42}.
+std::map<TopicPartition, int64_t> OffsetsOf(const Options& options, std::string_view name, Problems* problems) {
+  std::map<TopicPartition, int64_t> offsets;
+  if (!options.Has(name)) return offsets;
+  for (const auto& [key, text] : options.StringMap(name)) {
+    const std::optional<TopicPartition> partition = ParseTopicPartition(key);
+    const std::optional<int64_t> offset = ParseInteger<int64_t>(text);
+    const std::string path = options.PathOf(name) + "/" + key;
+    if (problems != nullptr && !partition) {
+      problems->push_back({path, key, "<topic>-<partition>", "\"" + key + "\" is not a topic and partition like orders-0"});
+    }
+    if (problems != nullptr && (!offset || *offset < 0)) {
+      problems->push_back({path, text, "an offset, 0 or greater", "offset of " + key + " is \"" + text + "\""});
+    }
+    if (partition && offset) offsets[*partition] = *offset;
+  }
+  return offsets;
+}
+
+// `name` is given exactly if `wanted`.
+void CheckGiven(const Options& options, std::string_view name, bool wanted, const std::string& condition,
+                Problems& problems) {
+  if (options.Has(name) == wanted) return;
+  const std::string text(name);
+  problems.push_back({options.PathOf(name), "", wanted ? "a value" : "no such member",
+                      wanted ? text + " is needed with " + condition : text + " has a meaning only with " + condition});
+}
+
+KafkaStart StartOf(const Options& options) {
+  const std::string& text = options.String("start");
+  if (text == "latest") return KafkaStart::kLatest;
+  if (text == "group-offsets") return KafkaStart::kGroupOffsets;
+  if (text == "timestamp") return KafkaStart::kTimestamp;
+  if (text == "offsets") return KafkaStart::kOffsets;
+  return KafkaStart::kEarliest;
+}
+
+KafkaEnd EndOf(const Options& options) {
+  const std::string& text = options.String("end");
+  if (text == "latest") return KafkaEnd::kLatest;
+  return text == "offsets" ? KafkaEnd::kOffsets : KafkaEnd::kNone;
+}
+
+void Append(std::vector<OptionSpec>& specs, std::vector<OptionSpec> more) {
+  std::ranges::move(more, std::back_inserter(specs));
+}
+
+std::vector<OptionSpec> StartAndEndOptionSpecs() {
+  return {
+      {.name = "start",
+       .type = OptionType::kEnum,
+       .default_text = "earliest",
+       .doc = "Where a first start begins: earliest, latest, the offsets committed by group (partitions without one: "
+              "earliest), the first record of a timestamp or later, or given offsets. Afterwards the checkpoint decides.",
+       .choices = {"earliest", "latest", "group-offsets", "timestamp", "offsets"}},
+      {.name = "start-timestamp",
+       .type = OptionType::kInteger,
+       .doc = "With start timestamp: milliseconds since 1970-01-01T00:00:00Z.",
+       .min = 0},
+      {.name = "start-offsets",
+       .type = OptionType::kStringMap,
+       .doc = "With start offsets: {\"<topic>-<partition>\": offset}; partitions that are not named begin at earliest."},
+      {.name = "end",
+       .type = OptionType::kEnum,
+       .default_text = "none",
+       .doc = "Where reading ends, which makes the job bounded: none, the end of each partition at the first start "
+              "(latest), or given offsets (the first not to be read).",
+       .choices = {"none", "latest", "offsets"}},
+      {.name = "end-offsets",
+       .type = OptionType::kStringMap,
+       .doc = "With end offsets: {\"<topic>-<partition>\": offset}; partitions that are not named end where they begin."},
+  };
+}
+
+}  // namespace
+
+std::optional<TopicPartition> ParseTopicPartition(std::string_view text) {
+  const size_t dash = text.rfind('-');
+  if (dash == std::string_view::npos || dash == 0) return std::nullopt;
+  const std::optional<int32_t> partition = ParseInteger<int32_t>(text.substr(dash + 1));
+  if (!partition || *partition < 0) return std::nullopt;
+  return TopicPartition{std::string(text.substr(0, dash)), *partition};
+}
+
+std::vector<OptionSpec> KafkaSourceOptionSpecs() {
+  std::vector<OptionSpec> specs = ConnectionOptionSpecs();
+  Append(specs, {
+                    {.name = "topics", .type = OptionType::kStringList, .doc = "The topics to read, or one topic."},
+                    {.name = "topic-pattern",
+                     .type = OptionType::kString,
+                     .doc = "Instead of topics: a POSIX extended regular expression that a topic's whole name matches."},
+                });
+  Append(specs, StartAndEndOptionSpecs());
+  Append(specs,
+         {
+             {.name = "group",
+              .type = OptionType::kString,
+              .doc = "Consumer group to which the offsets of applied checkpoints are committed, for others to see."},
+             {.name = "isolation",
+              .type = OptionType::kEnum,
+              .default_text = "read-committed",
+              .doc = "read-uncommitted also gives records of open and aborted transactions.",
+              .choices = {"read-committed", "read-uncommitted"}},
+             {.name = "discovery-interval",
+              .type = OptionType::kDuration,
+              .default_text = "30s",
+              .doc = "How often to look for new partitions and topics, which are read from their earliest record; 0 is "
+                     "never. A bounded source does not look.",
+              .min = 0},
+         });
+  specs.push_back(BadRecordOption());
+  Append(specs, DeserializerOptions());
+  return specs;
+}
+
+void CheckKafkaSourceOptions(const Options& options, Problems& problems) {
+  CheckDeserializerOptions(options, problems);
+  if (options.Has("topics") == options.Has("topic-pattern")) {
+    problems.push_back({options.PathOf("topics"), "", "topics or topic-pattern", "give either topics or topic-pattern"});
+  }
+  if (options.Has("topics") && options.Strings("topics").empty()) {
+    problems.push_back({options.PathOf("topics"), "[]", "at least one topic", "topics is empty"});
+  }
+  if (options.Has("topic-pattern")) {
+    const std::string& pattern = options.String("topic-pattern");
+    if (const Result<TopicPattern> compiled = TopicPattern::Compile(pattern); !compiled.has_value()) {
+      problems.push_back({options.PathOf("topic-pattern"), pattern, "a POSIX extended regular expression",
+                          compiled.error().message()});
+    }
+  }
+  CheckGiven(options, "start-timestamp", StartOf(options) == KafkaStart::kTimestamp, "start timestamp", problems);
+  CheckGiven(options, "start-offsets", StartOf(options) == KafkaStart::kOffsets, "start offsets", problems);
+  CheckGiven(options, "end-offsets", EndOf(options) == KafkaEnd::kOffsets, "end offsets", problems);
+  if (StartOf(options) == KafkaStart::kGroupOffsets && !options.Has("group")) {
+    CheckGiven(options, "group", true, "start group-offsets", problems);
+  }
+  OffsetsOf(options, "start-offsets", &problems);
+  OffsetsOf(options, "end-offsets", &problems);
+}
+
+KafkaSourceOptions ParseKafkaSourceOptions(const Options& options) {
+  KafkaSourceOptions result;
+  result.connection = ConnectionFrom(options);
+  const bool uncommitted = options.String("isolation") == "read-uncommitted";
+  result.connection.properties.emplace_back("isolation.level", uncommitted ? "read_uncommitted" : "read_committed");
+  if (options.Has("topics")) result.topics = options.Strings("topics");
+  std::ranges::sort(result.topics);
+  result.topics.erase(std::ranges::unique(result.topics).begin(), result.topics.end());
+  if (options.Has("topic-pattern")) result.topic_pattern = options.String("topic-pattern");
+  result.start = StartOf(options);
+  if (options.Has("start-timestamp")) result.start_timestamp_ms = options.Integer("start-timestamp");
+  result.start_offsets = OffsetsOf(options, "start-offsets", nullptr);
+  result.end = EndOf(options);
+  result.end_offsets = OffsetsOf(options, "end-offsets", nullptr);
+  if (options.Has("group")) result.group = options.String("group");
+  result.discovery_interval = result.bounded() ? Duration::zero() : options.Time("discovery-interval");
+  result.request_timeout = options.Time("request-timeout");
+  return result;
+}
+
+std::vector<OptionSpec> KafkaSinkOptionSpecs() {
+  std::vector<OptionSpec> specs = ConnectionOptionSpecs();
+  Append(specs,
+         {
+             {.name = "topic", .type = OptionType::kString, .required = true, .doc = "The topic to write; it must exist."},
+             {.name = "key",
+              .type = OptionType::kStringList,
+              .doc = "Columns that make the record's key. With a key and without row-kind-column the topic is a table: "
+                     "+I and +U are records, -D a tombstone, -U nothing."},
+             {.name = "key-format",
+              .type = OptionType::kEnum,
+              .default_text = "array",
+              .doc = "The key's bytes: a JSON array as in changefeeds, a JSON object, or the text of one column.",
+              .choices = {"array", "object", "raw"}},
+             {.name = "partitioner",
+              .type = OptionType::kEnum,
+              .default_text = "murmur2",
+              .doc = "How the key chooses the partition: murmur2 as Kafka's Java client, consistent (CRC32) as "
+                     "librdkafka's. Without a key: any.",
+              .choices = {"murmur2", "consistent"}},
+             {.name = "timestamp",
+              .type = OptionType::kEnum,
+              .default_text = "write-time",
+              .doc = "The record's timestamp: when it is written, or the row's event time.",
+              .choices = {"write-time", "event-time"}},
+         });
+  Append(specs, SerializerOptions());
+  return specs;
+}
+
+void CheckKafkaSinkOptions(const Options& options, Problems& problems) {
+  CheckSerializerOptions(options, problems);
+  if (options.String("topic").empty()) {
+    problems.push_back({options.PathOf("topic"), "", "a topic's name", "topic is empty"});
+  }
+  const size_t columns = options.Has("key") ? options.Strings("key").size() : 0;
+  if (options.Has("key") && columns == 0) {
+    problems.push_back({options.PathOf("key"), "[]", "at least one column", "key is empty"});
+  }
+  if (options.String("key-format") == "raw" && columns > 1) {
+    problems.push_back({options.PathOf("key"), "", "one column", "key-format raw takes one column, not " +
+                                                                     std::to_string(columns)});
+  }
+}
+
+KafkaSinkOptions ParseKafkaSinkOptions(const Options& options) {
+  KafkaSinkOptions result;
+  result.connection = ConnectionFrom(options);
+  result.connection.properties.emplace_back(
+      "partitioner", options.String("partitioner") == "consistent" ? "consistent_random" : "murmur2_random");
+  result.topic = options.String("topic");
+  if (options.Has("key")) result.key = options.Strings("key");
+  const std::string& key_format = options.String("key-format");
+  result.key_format = key_format == "raw"      ? KafkaKeyFormat::kRaw
+                      : key_format == "object" ? KafkaKeyFormat::kObject
+                                               : KafkaKeyFormat::kArray;
+  result.event_time = options.String("timestamp") == "event-time";
+  result.upsert = !result.key.empty() && !options.Has("row-kind-column");
+  result.request_timeout = options.Time("request-timeout");
+  return result;
+}
+
+}  // namespace weir::connectors

@@ -1,0 +1,59 @@
+// What a definition may say about a Kafka source and sink. The structs' members are the JSON keys; OptionSpecs carry the
+// documentation. Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "connectors/kafka/client.h"
+#include "operators/options.h"
+
+namespace weir::connectors {
+
+enum class KafkaStart : uint8_t { kEarliest, kLatest, kGroupOffsets, kTimestamp, kOffsets };
+enum class KafkaEnd : uint8_t { kNone, kLatest, kOffsets };
+
+struct KafkaSourceOptions {
+  KafkaConnection connection;         // with isolation.level
+  std::vector<std::string> topics;    // these, or
+  std::string topic_pattern;          // all that match
+  KafkaStart start = KafkaStart::kEarliest;
+  int64_t start_timestamp_ms = 0;
+  std::map<TopicPartition, int64_t> start_offsets;
+  KafkaEnd end = KafkaEnd::kNone;
+  std::map<TopicPartition, int64_t> end_offsets;
+  std::string group;                  // empty: no offsets are committed
+  Duration discovery_interval{};      // zero: off
+  Duration request_timeout{};
+
+  bool bounded() const { return end != KafkaEnd::kNone; }
+};
+
+std::vector<operators::OptionSpec> KafkaSourceOptionSpecs();
+void CheckKafkaSourceOptions(const operators::Options& options, operators::Problems& problems);
+// Of options that passed the check.
+KafkaSourceOptions ParseKafkaSourceOptions(const operators::Options& options);
+
+enum class KafkaKeyFormat : uint8_t { kArray, kObject, kRaw };
+
+struct KafkaSinkOptions {
+  KafkaConnection connection;  // with the partitioner
+  std::string topic;
+  std::vector<std::string> key;  // columns; empty: records without a key
+  KafkaKeyFormat key_format = KafkaKeyFormat::kArray;
+  bool event_time = false;  // the record's timestamp is the row's event time
+  bool upsert = false;      // with a key and no row-kind column: -D is a tombstone, -U nothing
+  Duration request_timeout{};
+};
+
+std::vector<operators::OptionSpec> KafkaSinkOptionSpecs();
+void CheckKafkaSinkOptions(const operators::Options& options, operators::Problems& problems);
+KafkaSinkOptions ParseKafkaSinkOptions(const operators::Options& options);
+
+// "orders-3" -> {"orders", 3}; nothing if it is not of that form.
+std::optional<TopicPartition> ParseTopicPartition(std::string_view text);
+
+}  // namespace weir::connectors

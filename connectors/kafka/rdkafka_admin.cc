@@ -1,0 +1,253 @@
+// librdkafka as a KafkaAdmin: the calls that wait. A consumer's handle, so that asking for a topic never creates it.
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "connectors/kafka/rdkafka_handle.h"
+
+namespace weir::connectors {
+namespace {
+
+constexpr int kPropagationPollMs = 20;
+
+class RdKafkaAdmin final : public KafkaAdmin {
+ public:
+  RdKafkaAdmin(KafkaConnection connection, Duration timeout) : connection_(std::move(connection)), timeout_(timeout) {}
+  ~RdKafkaAdmin() override {
+    for (const auto& [group, client] : groups_) rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    if (client_ != nullptr) rd_kafka_destroy_flags(client_, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+  }
+  RdKafkaAdmin(const RdKafkaAdmin&) = delete;
+  RdKafkaAdmin& operator=(const RdKafkaAdmin&) = delete;
+
+  Status Start() {
+    WEIR_ASSIGN_OR_RETURN(client_, NewClient(""));
+    return {};
+  }
+
+  Result<std::vector<TopicMetadata>> ListTopics() override { return Metadata(nullptr); }
+  Result<TopicMetadata> DescribeTopic(const std::string& topic) override;
+  Result<std::vector<Watermarks>> QueryWatermarks(std::span<const TopicPartition> partitions) override;
+  Result<std::vector<std::optional<int64_t>>> OffsetsForTime(std::span<const TopicPartition> partitions,
+                                                             int64_t timestamp_ms) override;
+  Result<std::vector<std::optional<int64_t>>> CommittedOffsets(const std::string& group,
+                                                               std::span<const TopicPartition> partitions) override;
+  Status CommitOffsets(const std::string& group, std::span<const PartitionStart> offsets) override;
+  Status CreateTopic(const std::string& topic, int32_t partitions,
+                     const std::vector<std::pair<std::string, std::string>>& config) override;
+
+ private:
+  int timeout_ms() const { return static_cast<int>(timeout_.count() / 1'000'000); }
+  Result<rd_kafka_t*> NewClient(const std::string& group);
+  Result<rd_kafka_t*> GroupClient(const std::string& group);
+  Result<std::vector<TopicMetadata>> Metadata(rd_kafka_topic_t* only);
+  Status Failure(rd_kafka_t* client, std::string_view what, rd_kafka_resp_err_t error);
+  Status AwaitTopic(const std::string& topic);
+
+  // Set once.
+  const KafkaConnection connection_;
+  const Duration timeout_;
+  RdKafkaComplaint complaint_;
+  rd_kafka_t* client_ = nullptr;
+
+  // The caller's thread only.
+  std::vector<std::pair<std::string, rd_kafka_t*>> groups_;
+};
+
+Result<rd_kafka_t*> RdKafkaAdmin::NewClient(const std::string& group) {
+  RdKafkaConfig config(KafkaRole::kConsumer);
+  config.Apply(connection_);
+  config.Set("group.id", group);
+  rd_kafka_conf_set_error_cb(config.raw(), &RecordRdKafkaError);
+  return config.NewClient(RD_KAFKA_CONSUMER, &complaint_);
+}
+
+Result<rd_kafka_t*> RdKafkaAdmin::GroupClient(const std::string& group) {
+  const auto known = std::ranges::find(groups_, group, &std::pair<std::string, rd_kafka_t*>::first);
+  if (known != groups_.end()) return known->second;
+  WEIR_ASSIGN_OR_RETURN(rd_kafka_t * client, NewClient(group));
+  groups_.emplace_back(group, client);
+  return client;
+}
+
+// What can't be reached is Unavailable and tells the connection's own complaint; what the broker refuses is final.
+Status RdKafkaAdmin::Failure(rd_kafka_t* client, std::string_view what, rd_kafka_resp_err_t error) {
+  rd_kafka_poll(client, 0);
+  std::string text = "Kafka at " + connection_.bootstrap_servers + ": " + std::string(what) + ": ";
+  switch (error) {
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
+    case RD_KAFKA_RESP_ERR__WAIT_COORD:
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+      text += "no answer within " + SecondsText(timeout_);
+      if (!complaint_.text.empty()) text += " (" + complaint_.text + ")";
+      return Status::Unavailable(std::move(text));
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+      return Status::NotFound(text + rd_kafka_err2str(error));
+    case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS:
+      return Status::AlreadyExists(text + rd_kafka_err2str(error));
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+    case RD_KAFKA_RESP_ERR__SSL:
+    case RD_KAFKA_RESP_ERR_INVALID_CONFIG:
+    case RD_KAFKA_RESP_ERR_INVALID_PARTITIONS:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+      return Status::FailedPrecondition(text + rd_kafka_err2str(error));
+    default:
+      return Status::Unavailable(text + rd_kafka_err2str(error));
+  }
+}
+
+Result<std::vector<TopicMetadata>> RdKafkaAdmin::Metadata(rd_kafka_topic_t* only) {
+  const rd_kafka_metadata_t* metadata = nullptr;
+  const rd_kafka_resp_err_t error = rd_kafka_metadata(client_, only == nullptr ? 1 : 0, only, &metadata, timeout_ms());
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return Error(Failure(client_, "metadata", error));
+  std::vector<TopicMetadata> topics;
+  Status status;
+  for (const rd_kafka_metadata_topic& topic : std::span(metadata->topics, static_cast<size_t>(metadata->topic_cnt))) {
+    // A partition without a leader for a moment is still a partition.
+    if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR && topic.err != RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE) {
+      if (only != nullptr) status = Failure(client_, "topic " + std::string(topic.topic), topic.err);
+      continue;
+    }
+    if (topic.partition_cnt > 0) topics.push_back({topic.topic, topic.partition_cnt, {}});
+  }
+  rd_kafka_metadata_destroy(metadata);
+  if (!status.ok()) return Error(std::move(status));
+  std::ranges::sort(topics, {}, &TopicMetadata::name);
+  return topics;
+}
+
+Result<TopicMetadata> RdKafkaAdmin::DescribeTopic(const std::string& topic) {
+  const RdKafkaPtr<rd_kafka_topic_t> handle(rd_kafka_topic_new(client_, topic.c_str(), nullptr));
+  if (handle == nullptr) {
+    return Error(Status::InvalidArgument("topic \"" + topic + "\": " + rd_kafka_err2str(rd_kafka_last_error())));
+  }
+  WEIR_ASSIGN_OR_RETURN(const std::vector<TopicMetadata> topics, Metadata(handle.get()));
+  if (topics.empty()) {
+    return Error(Status::NotFound("Kafka at " + connection_.bootstrap_servers + ": topic " + topic + " does not exist"));
+  }
+  return topics.front();
+}
+
+Result<std::vector<Watermarks>> RdKafkaAdmin::QueryWatermarks(std::span<const TopicPartition> partitions) {
+  std::vector<Watermarks> result;
+  result.reserve(partitions.size());
+  for (const TopicPartition& partition : partitions) {
+    Watermarks marks;
+    const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+        client_, partition.topic.c_str(), partition.partition, &marks.low, &marks.high, timeout_ms());
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return Error(Failure(client_, "first and last offset of " + partition.ToString(), error));
+    }
+    result.push_back(marks);
+  }
+  return result;
+}
+
+Result<std::vector<std::optional<int64_t>>> RdKafkaAdmin::OffsetsForTime(std::span<const TopicPartition> partitions,
+                                                                         int64_t timestamp_ms) {
+  const auto list = NewPartitionList(partitions);
+  for (int i = 0; i < list->cnt; ++i) list->elems[i].offset = timestamp_ms;
+  const rd_kafka_resp_err_t error = rd_kafka_offsets_for_times(client_, list.get(), timeout_ms());
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return Error(Failure(client_, "offsets for a time", error));
+  std::vector<std::optional<int64_t>> result;
+  for (int i = 0; i < list->cnt; ++i) {
+    const rd_kafka_topic_partition_t& item = list->elems[i];
+    if (item.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return Error(Failure(client_, "offset for a time in " + partitions[static_cast<size_t>(i)].ToString(), item.err));
+    }
+    result.push_back(item.offset < 0 ? std::nullopt : std::optional(item.offset));
+  }
+  return result;
+}
+
+Result<std::vector<std::optional<int64_t>>> RdKafkaAdmin::CommittedOffsets(const std::string& group,
+                                                                           std::span<const TopicPartition> partitions) {
+  WEIR_ASSIGN_OR_RETURN(rd_kafka_t * client, GroupClient(group));
+  const auto list = NewPartitionList(partitions);
+  const rd_kafka_resp_err_t error = rd_kafka_committed(client, list.get(), timeout_ms());
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return Error(Failure(client, "offsets of group " + group, error));
+  std::vector<std::optional<int64_t>> result;
+  for (int i = 0; i < list->cnt; ++i) {
+    const rd_kafka_topic_partition_t& item = list->elems[i];
+    if (item.err != RD_KAFKA_RESP_ERR_NO_ERROR) return Error(Failure(client, "offsets of group " + group, item.err));
+    result.push_back(item.offset < 0 ? std::nullopt : std::optional(item.offset));
+  }
+  return result;
+}
+
+Status RdKafkaAdmin::CommitOffsets(const std::string& group, std::span<const PartitionStart> offsets) {
+  if (offsets.empty()) return {};
+  WEIR_ASSIGN_OR_RETURN(rd_kafka_t * client, GroupClient(group));
+  const RdKafkaPtr<rd_kafka_topic_partition_list_t> list(
+      rd_kafka_topic_partition_list_new(static_cast<int>(offsets.size())));
+  for (const PartitionStart& item : offsets) {
+    rd_kafka_topic_partition_list_add(list.get(), item.partition.topic.c_str(), item.partition.partition)->offset =
+        item.offset;
+  }
+  // Through a queue, because the plain call waits without a bound.
+  const RdKafkaPtr<rd_kafka_queue_t> queue(rd_kafka_queue_new(client));
+  rd_kafka_resp_err_t error = rd_kafka_commit_queue(client, list.get(), queue.get(), nullptr, nullptr);
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    const RdKafkaPtr<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), timeout_ms()));
+    error = event == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event.get());
+  }
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
+  return Failure(client, "commit offsets of group " + group, error);
+}
+
+struct NewTopicDelete {
+  void operator()(rd_kafka_NewTopic_t* topic) const { rd_kafka_NewTopic_destroy(topic); }
+};
+
+Status RdKafkaAdmin::CreateTopic(const std::string& topic, int32_t partitions,
+                                 const std::vector<std::pair<std::string, std::string>>& config) {
+  std::array<char, 512> reason{};
+  const std::unique_ptr<rd_kafka_NewTopic_t, NewTopicDelete> request(
+      rd_kafka_NewTopic_new(topic.c_str(), partitions, -1, reason.data(), reason.size()));
+  if (request == nullptr) return Status::InvalidArgument("topic \"" + topic + "\": " + reason.data());
+  for (const auto& [name, value] : config) rd_kafka_NewTopic_set_config(request.get(), name.c_str(), value.c_str());
+  const RdKafkaPtr<rd_kafka_queue_t> queue(rd_kafka_queue_new(client_));
+  std::array<rd_kafka_NewTopic_t*, 1> requests = {request.get()};
+  rd_kafka_CreateTopics(client_, requests.data(), requests.size(), nullptr, queue.get());
+  const RdKafkaPtr<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), timeout_ms()));
+  const std::string what = "create topic " + topic;
+  if (event == nullptr) return Failure(client_, what, RD_KAFKA_RESP_ERR__TIMED_OUT);
+  if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Failure(client_, what, rd_kafka_event_error(event.get()));
+  }
+  size_t count = 0;
+  const rd_kafka_topic_result_t** results =
+      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
+  if (count == 1 && rd_kafka_topic_result_error(results[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Failure(client_, what, rd_kafka_topic_result_error(results[0]));
+  }
+  return AwaitTopic(topic);
+}
+
+// The answer comes before every broker knows the topic.
+Status RdKafkaAdmin::AwaitTopic(const std::string& topic) {
+  for (int waited_ms = 0;; waited_ms += kPropagationPollMs) {
+    Result<TopicMetadata> found = DescribeTopic(topic);
+    if (found.has_value()) return {};
+    if (found.error().code() != StatusCode::kNotFound || waited_ms >= timeout_ms()) return found.error();
+    rd_kafka_poll(client_, kPropagationPollMs);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KafkaAdmin>> NewRdKafkaAdmin(const KafkaConnection& connection, Duration timeout) {
+  auto admin = std::make_unique<RdKafkaAdmin>(connection, timeout);
+  WEIR_RETURN_IF_ERROR(admin->Start());
+  return admin;
+}
+
+}  // namespace weir::connectors

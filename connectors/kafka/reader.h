@@ -1,0 +1,79 @@
+// Reads the partitions assigned to one subtask. A poll takes one block of the client, turns all of it into rows and hands
+// it back, so that between two polls the positions are exactly those behind the rows emitted. A reader that is not polled
+// leaves its records in the client's small queue, which then stops fetching: that is the whole back-pressure. The task's
+// thread; group offsets are committed by a Worker.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/mailbox.h"
+#include "connectors/format/bad_record.h"
+#include "connectors/format/format.h"
+#include "connectors/kafka/client.h"
+#include "connectors/kafka/options.h"
+#include "connectors/kafka/split.h"
+#include "operators/source.h"
+
+namespace weir::connectors {
+
+class KafkaReader final : public operators::SourceReader {
+ public:
+  // `factory` outlives the reader.
+  KafkaReader(KafkaSourceOptions options, std::unique_ptr<Deserializer> deserializer, BadRecordPolicy bad_records,
+              KafkaClientFactory& factory);
+  ~KafkaReader() override;
+
+  Status Open(operators::ReaderContext& context) override;
+  Status AddSplits(std::vector<operators::SourceSplit> splits) override;
+  void NoMoreSplits() override { no_more_splits_ = true; }
+  Result<operators::PollStatus> PollNext(operators::SourceOutput& output) override;
+  std::vector<operators::SourceSplit> SnapshotState(CheckpointId checkpoint) override;
+  Status NotifyCheckpointApplied(CheckpointId checkpoint) override;
+
+ private:
+  static constexpr uint32_t kNotAssigned = UINT32_MAX;
+
+  struct Reading {
+    KafkaSplit split;
+    std::string id;
+    uint32_t partition = kNotAssigned;  // the client's index; none for a split that had nothing left to read
+    bool watermark_due = false;         // restored: to be emitted again
+    bool done = false;                  // finished, and its end was announced
+  };
+  class WatermarkTap;
+
+  Status ReadBlock(const FetchedBlock& block, operators::SourceOutput& output);
+  Status ReadRecord(const KafkaRecord& record, Reading& reading, operators::SourceOutput& output);
+  Status FinishSplits(operators::SourceOutput& output);
+  void EmitDueWatermarks(operators::SourceOutput& output);
+  void UpdateLag();
+  std::vector<PartitionStart> Positions() const;
+  void CommitToGroup(std::vector<PartitionStart> offsets);
+
+  // Set once.
+  const KafkaSourceOptions options_;
+  const std::unique_ptr<Deserializer> deserializer_;
+  const BadRecordPolicy bad_records_;
+  KafkaClientFactory& factory_;
+  operators::ReaderContext context_;
+  std::unique_ptr<KafkaConsumer> consumer_;
+
+  // The task's thread only.
+  RowCollector collector_;
+  std::vector<std::unique_ptr<Reading>> readings_;
+  std::vector<Reading*> by_partition_;  // by the client's index
+  bool no_more_splits_ = false;
+  bool watermarks_due_ = false;
+  size_t open_ = 0;  // splits not done
+  MonotonicTime lag_updated_;
+  std::map<uint64_t, std::vector<PartitionStart>> snapshots_;  // by checkpoint number, not yet applied
+  std::vector<PartitionStart> restored_;                       // where AddSplits put us, until the first snapshot applied
+
+  std::unique_ptr<KafkaAdmin> committer_;  // the worker's thread only
+  std::unique_ptr<Worker> worker_;         // only with a group; last: ends before what it uses
+};
+
+}  // namespace weir::connectors
