@@ -70,6 +70,8 @@ class SourceReader {
   // restore of `checkpoint` these are the positions of AddSplits.
   virtual Status NotifyCheckpointApplied(CheckpointId checkpoint) = 0;
   virtual Status HandleEvent(const std::string& event);  // from the enumerator
+  // When PollNext has to be called though nobody wakes the task; asked after kIdle. Nothing: no such time.
+  virtual std::optional<MonotonicTime> NextDeadline() const { return std::nullopt; }
 };
 
 struct EnumeratorContext {
