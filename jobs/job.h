@@ -23,8 +23,8 @@
 #include "jobs/job_graph.h"
 #include "operators/runtime/executor.h"
 #include "operators/runtime/task.h"
-#include "state/restore.h"
 #include "state/state_budget.h"
+#include "state/table_state.h"
 
 namespace weir::jobs {
 

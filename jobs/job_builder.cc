@@ -109,13 +109,15 @@ Status JobBuilder::CreateHosts() {
     operators::EnumeratorHostOptions host;
     host.uid = uid;
     host.parallelism = vertex.parallelism;
-    host.restored_readers = vertex.parallelism + 1;  // and one for what a first checkpoint had assigned
     auto enumerator = job_.sources_[head]->CreateEnumerator();
     if (!enumerator.has_value()) return enumerator.error().WithContext(uid);
     host.enumerator = std::move(*enumerator);
     if (restored_.checkpoint.has_value()) {
       const auto it = restored_.checkpoint->enumerators.find(uid);
       if (it != restored_.checkpoint->enumerators.end()) host.restored = it->second;
+      for (const auto& split : restored_.checkpoint->assigned_splits) {
+        if (split.uid == uid) host.assigned.push_back({split.id, split.position});
+      }
     }
     host.clock = job_.ports_.clock;
     host.workers = job_.ports_.workers;
@@ -163,18 +165,18 @@ void JobBuilder::CreateChannel(const Edge& edge, uint32_t from, uint32_t to) {
 }
 
 Result<std::unique_ptr<state::SubtaskState>> JobBuilder::OpenState(const SubtaskPlan& plan) {
-  state::OpenOptions open;
-  open.file_system = job_.ports_.file_system;
+  state::SubtaskStateOptions open;
+  open.fs = job_.ports_.file_system;
   open.stores = job_.ports_.stores;
   open.budget = job_.ports_.budget;
   open.range = plan.range;
-  open.storage = job_.storage_->root();
+  open.job_dir = job_.storage_->root();
   const std::string subtask = std::to_string(plan.id.vertex) + "-" + std::to_string(plan.id.index);
   const std::string& local = job_.definition_.state_directory;
-  open.local_folder = JoinPath(local.empty() ? JoinPath(job_.storage_->root(), "local")
-                                             : JoinPath(local, job_.definition_.name),
-                               subtask);
-  open.unique_prefix = attempt_.ToString() + "-" + subtask;
+  open.local_dir = JoinPath(local.empty() ? JoinPath(job_.storage_->root(), "local")
+                                          : JoinPath(local, job_.definition_.name),
+                            subtask);
+  open.unique_prefix = attempt_.ToString() + "-" + subtask + "-";
   return state::OpenSubtaskState(open, plan.restored);
 }
 
@@ -222,18 +224,13 @@ Status JobBuilder::CreateTasks() {
       task.acknowledger = job_.control_.get();
       task.wakeup = &slots_.at(plan.id)->wakeup();
       task.batches_per_step = options_.batches_per_step;
-      const bool source = task.source.reader != nullptr;
-      if (source) {
-        JobControl* control = job_.control_.get();
-        task.on_end_of_input = [control, id = plan.id] { control->InputEnded(id); };
-      }
       job_.tasks_.push_back(std::make_unique<operators::Task>(std::move(task)));
     }
   }
   return Status::Ok();
 }
 
-// Readers in front of their tasks, and what a first checkpoint had assigned back to its enumerator.
+// Each enumerator reaches its readers through what holds them until the first checkpoint is published.
 void JobBuilder::WireHosts() {
   for (const auto& [node, host] : host_of_) {
     const std::string& uid = job_.definition_.nodes[node].id;
@@ -244,13 +241,6 @@ void JobBuilder::WireHosts() {
       ports.push_back(job_.readers_.back().get());
     }
     host->SetReaders(std::move(ports));
-    operators::RestoredReader assigned;
-    if (restored_.checkpoint.has_value()) {
-      for (const auto& split : restored_.checkpoint->assigned_splits) {
-        if (split.uid == uid) assigned.splits.push_back({{split.id, split.position}, false});
-      }
-    }
-    host->ReaderRestored(0, std::move(assigned));
   }
 }
 

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <memory>
 
-#include "base/environment.h"
+#include "base/process.h"
 #include "base/fault_site.h"
 #include "base/log.h"
 #include "base/process.h"
