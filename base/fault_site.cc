@@ -114,7 +114,8 @@ std::string ArmFaultSitesFromEnvironment() {
 
 void ReachFaultSite(std::string_view site) {
   Handler& the = TheHandler();
-  if (!the.armed.load(std::memory_order_acquire)) [[likely]] return;
+  if (!the.armed.load(std::memory_order_acquire)) [[likely]]
+    return;
   if (!Known(site)) check_internal::Fail(__FILE__, __LINE__, "the fault site is listed", std::string(site));
   the.function(site);
 }

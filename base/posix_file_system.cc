@@ -141,7 +141,7 @@ class PosixReadableFile final : public ReadableFile {
   }
 
   Result<uint64_t> Size() override {
-    struct stat info {};
+    struct stat info{};
     if (fstat(fd_.get(), &info) != 0) return Error(Failure("can't stat", path_, errno));
     return static_cast<uint64_t>(info.st_size);
   }
@@ -174,7 +174,7 @@ class PosixFileSystem final : public FileSystem {
 
   Result<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) override {
     WEIR_ASSIGN_OR_RETURN(Descriptor fd, Open("can't open", path, O_RDONLY));
-    struct stat info {};
+    struct stat info{};
     if (fstat(fd.get(), &info) != 0) return Error(Failure("can't stat", path, errno));
     if (S_ISDIR(info.st_mode)) return Error(Failure("can't open", path, EISDIR));
     return std::make_unique<PosixReadableFile>(path, std::move(fd));
@@ -234,7 +234,7 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Result<Info> Stat(const std::string& path) override {
-    struct stat info {};
+    struct stat info{};
     if (stat(path.c_str(), &info) != 0) return Error(Failure("can't stat", path, errno));
     if (S_ISDIR(info.st_mode)) return Info{.directory = true, .size_bytes = 0};
     return Info{.directory = false, .size_bytes = static_cast<uint64_t>(info.st_size)};
@@ -254,7 +254,7 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Result<uint64_t> FreeBytes(const std::string& path) override {
-    struct statvfs info {};
+    struct statvfs info{};
     if (statvfs(path.c_str(), &info) != 0) return Error(Failure("can't ask for free space at", path, errno));
     return static_cast<uint64_t>(info.f_bavail) * static_cast<uint64_t>(info.f_frsize);
   }

@@ -61,7 +61,7 @@ class ThreadWorker final : public Worker {
   std::condition_variable changed_;
   std::deque<std::move_only_function<void()>> jobs_;  // guarded by mutex_
   bool ending_ = false;                               // guarded by mutex_
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;                                // last: it uses all of the above
 };
 
 class ThreadWorkerFactory final : public WorkerFactory {

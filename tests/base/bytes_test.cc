@@ -9,9 +9,19 @@
 namespace weir {
 namespace {
 
-const std::vector<uint64_t> kNumbers = {0,      1,          127,        128,        255,
-                                        256,    16'383,     16'384,     0xffffffff, 0x100000000,
-                                        1ULL << 62, 1ULL << 63, std::numeric_limits<uint64_t>::max()};
+const std::vector<uint64_t> kNumbers = {0,
+                                        1,
+                                        127,
+                                        128,
+                                        255,
+                                        256,
+                                        16'383,
+                                        16'384,
+                                        0xffffffff,
+                                        0x100000000,
+                                        1ULL << 62,
+                                        1ULL << 63,
+                                        std::numeric_limits<uint64_t>::max()};
 
 TEST(BytesTest, BigEndianKeepsNumericOrder) {
   std::string previous;

@@ -46,14 +46,20 @@ std::string LibraryFolder() {
 
 std::string Java() {
   const char* home = std::getenv("JAVA_HOME");
-  if (home != nullptr && std::filesystem::exists(std::string(home) + "/bin/java")) return std::string(home) + "/bin/java";
+  if (home != nullptr && std::filesystem::exists(std::string(home) + "/bin/java"))
+    return std::string(home) + "/bin/java";
   return "java";
 }
 
 // A small heap and the first compiler alone: a test broker lives for seconds.
 std::vector<std::string> JavaCommand(const std::string& library, int heap_mb) {
-  return {Java(), "-Xmx" + std::to_string(heap_mb) + "m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-          "-Xshare:auto", "-cp", library + "/*"};
+  return {Java(),
+          "-Xmx" + std::to_string(heap_mb) + "m",
+          "-XX:+UseSerialGC",
+          "-XX:TieredStopAtLevel=1",
+          "-Xshare:auto",
+          "-cp",
+          library + "/*"};
 }
 
 Result<std::string> NewFolder() {
@@ -77,7 +83,7 @@ Status Administer(const std::string& bootstrap, const std::string& what,
                   const std::function<const rd_kafka_topic_result_t**(rd_kafka_event_t*, size_t*)>& results) {
   WEIR_ASSIGN_OR_RETURN(const Handle client, NewClient(bootstrap));
   const std::unique_ptr<rd_kafka_queue_t, decltype(&rd_kafka_queue_destroy)> queue(rd_kafka_queue_new(client.get()),
-                                                                                  &rd_kafka_queue_destroy);
+                                                                                   &rd_kafka_queue_destroy);
   const std::unique_ptr<rd_kafka_AdminOptions_t, decltype(&rd_kafka_AdminOptions_destroy)> options(
       rd_kafka_AdminOptions_new(client.get(), RD_KAFKA_ADMIN_OP_ANY), &rd_kafka_AdminOptions_destroy);
   rd_kafka_AdminOptions_set_operation_timeout(options.get(), kAdminTimeoutMs, nullptr, 0);
@@ -116,8 +122,9 @@ Result<std::unique_ptr<KafkaBroker>> KafkaBroker::Start(std::vector<std::pair<st
   const std::string library = LibraryFolder();
   std::error_code ignored;
   if (std::filesystem::is_empty(library, ignored) || ignored) {
-    return Error(Status::NotFound("no jars of Apache Kafka in " + library +
-                                  ": `make test` copies them there, or set WEIR_KAFKA_LIB to the folder that has them"));
+    return Error(
+        Status::NotFound("no jars of Apache Kafka in " + library +
+                         ": `make test` copies them there, or set WEIR_KAFKA_LIB to the folder that has them"));
   }
   WEIR_ASSIGN_OR_RETURN(const int port, FreePort());
   WEIR_ASSIGN_OR_RETURN(const int controller_port, FreePort());
@@ -154,8 +161,8 @@ Status KafkaBroker::Format(const std::vector<std::pair<std::string, std::string>
   }
   ChildProcess::Options options;
   options.arguments = JavaCommand(library_, 256);
-  const std::array<std::string, 6> rest = {"kafka.tools.StorageTool", "format", "-t", NewClusterId(), "-c",
-                                           configuration};
+  const std::array<std::string, 6> rest = {
+      "kafka.tools.StorageTool", "format", "-t", NewClusterId(), "-c", configuration};
   options.arguments.insert(options.arguments.end(), rest.begin(), rest.end());
   options.output_path = folder_ + "/server.log";
   WEIR_ASSIGN_OR_RETURN(ChildProcess format, ChildProcess::Start(options));

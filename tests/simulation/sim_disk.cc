@@ -179,9 +179,7 @@ std::vector<bool> SimDisk::DrawNames(Random& random, UnsyncedNames names) const 
   switch (names) {
     case UnsyncedNames::kDropped: break;
     case UnsyncedNames::kKept: kept.assign(count, true); break;
-    case UnsyncedNames::kPrefix:
-      std::fill_n(kept.begin(), random.Below(count + 1), true);
-      break;
+    case UnsyncedNames::kPrefix: std::fill_n(kept.begin(), random.Below(count + 1), true); break;
     case UnsyncedNames::kSubset: {
       std::set<Slot> lost;  // names of which an operation is lost: later ones go too
       for (size_t i = 0; i < count; ++i) {

@@ -414,7 +414,8 @@ Result<std::unique_ptr<FileLock>> SimFileSystem::Lock(const std::string& path) {
 Result<uint64_t> SimFileSystem::FreeBytes(const std::string& path) {
   uint64_t bytes = 0;
   WEIR_RETURN_IF_ERROR(Operate(OperationKind::kFreeBytes, path, {}, {.whole = [&]() -> Status {
-                                 WEIR_ASSIGN_OR_RETURN(const Place place, FindExisting("can't ask for free space at", path));
+                                 WEIR_ASSIGN_OR_RETURN(const Place place,
+                                                       FindExisting("can't ask for free space at", path));
                                  WEIR_CHECK(place.node != nullptr);
                                  bytes = capacity_bytes_ - std::min(capacity_bytes_, disk_.used_bytes());
                                  return Status::Ok();

@@ -75,7 +75,7 @@ class SimFileSystem final : public FileSystem {
   };
   struct Steps {
     std::function<Status()> whole;
-    std::function<void()> torn = {};   // what a crash in the middle leaves
+    std::function<void()> torn = {};    // what a crash in the middle leaves
     std::function<void()> failed = {};  // what a failure leaves
   };
 
