@@ -22,9 +22,10 @@ class BarrierAligner {
   // on now. A newer barrier than the one being aligned takes its place (that one was aborted) and frees the channels
   // that waited for it; one that is older, aligned or aborted already is dropped.
   std::optional<CheckpointBarrier> OnBarrier(size_t channel, const CheckpointBarrier& barrier);
-  // The channel delivers nothing more; it counts as aligned from here on. As OnBarrier, may complete the alignment.
+  // The channel delivers no more rows; it counts as aligned from here on and is never blocked, but may still deliver
+  // barriers, which begin an alignment. As OnBarrier, may complete the alignment.
   std::optional<CheckpointBarrier> OnEnd(size_t channel);
-  // The coordinator gave checkpoint `id` up: nobody waits for it any longer and its late barriers are dropped.
+  // The coordinator gave checkpoint `id` up: nobody waits for it or an older one any longer, late barriers are dropped.
   void Abort(CheckpointId id);
 
   // True from the channel's barrier until the alignment is over: nothing may be taken from the channel.

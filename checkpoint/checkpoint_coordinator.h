@@ -145,7 +145,7 @@ class CheckpointCoordinator final : public Acknowledger {
   struct Ended {
     SubtaskId subtask;
   };
-  struct Published {
+  struct Published {  // or could not be begun
     CheckpointId id;
     PublishOutcome outcome;
   };
@@ -159,11 +159,14 @@ class CheckpointCoordinator final : public Acknowledger {
   void Trigger(MonotonicTime now);
   void Publish();
   CheckpointMetadata BuildMetadata() const;
+  Status AddOutput(CheckpointMetadata& metadata) const;
   void Durable(MonotonicTime now);
   void AbortPending(const Status& cause);
   void CountFailure(const Status& cause);
-  bool StepAppliers(MonotonicTime now);
+  bool StepAppliers();
   bool TellApplied();
+  bool Full() const;
+  bool InputOver() const;
   void Fail(Status cause);
 
   // Set once.
@@ -182,14 +185,16 @@ class CheckpointCoordinator final : public Acknowledger {
   std::optional<PendingCheckpoint> pending_;
   std::optional<CheckpointMetadata> publishing_;      // pending_ is complete and on its way to the disk
   std::map<std::string, std::string> enumerators_;    // snapshot that belongs to pending_
-  std::map<std::string, std::vector<Committable>> carried_;  // sealed for an aborted checkpoint, by system
+  std::map<std::string, std::vector<Committable>> durable_output_;  // of the newest, by system
   std::deque<CheckpointId> unapplied_;                // durable, not told to the sources yet
   std::set<SubtaskId> sources_running_;
+  bool has_sources_ = false;
   std::optional<AfterBarrier> requested_;
   std::optional<CheckpointId> last_;                  // no checkpoint follows this one
   bool last_is_end_ = false;
   MonotonicTime last_trigger_;
   MonotonicTime last_end_;
+  bool last_failed_ = false;
   std::optional<MonotonicTime> last_durable_;
   Outcome outcome_ = Outcome::kRunning;
   Status failure_;

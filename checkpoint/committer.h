@@ -1,7 +1,8 @@
 // The contract of one external system's committer (checkpoint-protocol: fence, read, sign, apply). One per system and job.
-// Every call blocks. During a start (restore.h) they come from the starting thread, then from the committer's own Worker;
-// one at a time, in the order Peek, Fence, ReadMarker, Verify, Sign, then Apply in the order of checkpoint numbers. After an error of Apply with code kUnavailable or kInternal the
-// outcome is unknown: the caller fences, reads and decides again by the marker.
+// Every call blocks. During a start (restore.h) they come from the starting thread, afterwards from the committer's own
+// Worker; one at a time, in the order Peek, Fence, ReadMarker, Verify, Sign, then Apply in the order of checkpoint
+// numbers. After an error of Apply with code kUnavailable, kInternal, kIoError or kResourceExhausted the outcome is
+// unknown: the caller peeks, fences, reads and decides again by the marker.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,13 @@
 // One start of a job, of the process or inside it (R1 to R5): peek, decide, fence, take the newest whole checkpoint, read,
 // decide, publish where needed, sign. Blocks: called where blocking is allowed, before any task runs and before the
-// committers are given to a coordinator; nobody else may use them or the storage meanwhile.
+// committers are given to a coordinator; nobody else may use them or the storage meanwhile. Inside a process the old
+// tasks, snapshot workers and committers have ended and are joined before: left-over state files are deleted here.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,7 +17,7 @@
 
 namespace weir::checkpoint {
 
-// What the user asked for.
+// What the user asked for. A restart inside the process asks for kLatest whatever the command line said.
 struct RestoreRequest {
   enum class From : uint8_t {
     kLatest,  // the newest in storage; nothing found is a first start
@@ -35,8 +36,7 @@ struct RestoreRequest {
 struct SystemFact {
   std::string identity;
   bool reachable = true;
-  std::optional<Marker> marker;             // as read; meaningless if not reachable
-  std::optional<CheckpointId> applied_hint; // from applied/<system>
+  std::optional<Marker> marker;  // as read; meaningless if not reachable
 };
 
 struct RestoreFacts {
@@ -50,6 +50,7 @@ struct RestoreFacts {
   std::optional<CheckpointMetadata> chosen;  // at request.path
   std::vector<SystemFact> systems;           // of the definition
   std::set<std::string> uids;                // of the definition's operators
+  std::map<std::string, CheckpointId> applied_hints;  // from applied/<system>, of these systems and of those in `newest`
 };
 
 enum class RestoreAction : uint8_t {

@@ -109,6 +109,7 @@ class SystemApplier {
   SystemProgress progress_;
   bool signed_;           // by this attempt, and no outcome is unknown
   bool ever_signed_;      // by this attempt: a marker of another attempt is a takeover
+  UniqueId seen_attempt_;  // in the marker that was read before signing
   bool busy_ = false;     // a call is with the worker
   uint32_t failures_ = 0; // consecutive
   uint32_t hard_failures_ = 0;  // those that are not kUnavailable

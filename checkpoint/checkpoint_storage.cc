@@ -1,0 +1,376 @@
+#include "checkpoint/checkpoint_storage.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/fault_site.h"
+
+namespace weir::checkpoint {
+namespace {
+
+constexpr std::string_view kFolderPrefix = "chk-";
+constexpr std::string_view kDamagedSuffix = ".damaged";
+constexpr std::string_view kMetadataName = "_metadata";
+constexpr std::string_view kStorageIdName = "storage-id";
+constexpr std::string_view kFirstPublishedName = "first-published";
+constexpr size_t kChunkBytes = 1U << 20U;
+
+// The number in "chk-<number><suffix>"; nothing for any other name.
+std::optional<uint64_t> NumberIn(std::string_view name, std::string_view suffix) {
+  if (!name.starts_with(kFolderPrefix) || !name.ends_with(suffix)) return std::nullopt;
+  name.remove_prefix(kFolderPrefix.size());
+  name.remove_suffix(suffix.size());
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc() || end != name.data() + name.size() || number == 0) return std::nullopt;
+  return number;
+}
+
+std::string WithoutTrailingSlash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+Result<uint64_t> HashFile(FileSystem& fs, const std::string& path) {
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
+  Hasher hasher;
+  for (uint64_t offset = 0;;) {
+    WEIR_ASSIGN_OR_RETURN(const std::string chunk, file->Read(offset, kChunkBytes));
+    hasher.Update(chunk);
+    offset += chunk.size();
+    if (chunk.size() < kChunkBytes) return hasher.Digest();
+  }
+}
+
+Status CopyFile(FileSystem& fs, const std::string& from, const std::string& to) {
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> source, fs.OpenForRead(from));
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> target, fs.OpenForWrite(to, WriteMode::kTruncate));
+  for (uint64_t offset = 0;;) {
+    WEIR_ASSIGN_OR_RETURN(const std::string chunk, source->Read(offset, kChunkBytes));
+    WEIR_RETURN_IF_ERROR(target->Append(chunk));
+    offset += chunk.size();
+    if (chunk.size() < kChunkBytes) break;
+  }
+  WEIR_RETURN_IF_ERROR(target->Sync());
+  return target->Close();
+}
+
+Status CheckLength(FileSystem& fs, const std::string& path, uint64_t expected_bytes) {
+  const Result<FileSystem::Info> info = fs.Stat(path);
+  if (!info.has_value()) {
+    if (info.error().code() != StatusCode::kNotFound) return info.error();
+    return Status::Corruption("state file " + path + " is missing");
+  }
+  if (info->directory || info->size_bytes != expected_bytes) {
+    return Status::Corruption("state file " + path + " has " + std::to_string(info->size_bytes) + " bytes instead of " +
+                              std::to_string(expected_bytes));
+  }
+  return Status::Ok();
+}
+
+Status VerifyStateFiles(FileSystem& fs, const std::string& root, const CheckpointMetadata& metadata,
+                        CheckpointStorage::Verify verify) {
+  for (const state::StateFile& file : metadata.StateFiles()) {
+    const std::string path = JoinPath(root, file.path);
+    WEIR_RETURN_IF_ERROR(CheckLength(fs, path, file.size_bytes));
+    if (verify == CheckpointStorage::Verify::kLengths) continue;
+    WEIR_ASSIGN_OR_RETURN(const uint64_t checksum, HashFile(fs, path));
+    if (checksum != file.checksum) {
+      return Status::Corruption("state file " + path + " has a wrong checksum: its bytes have changed");
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<CheckpointMetadata> ReadCheckpointFolder(FileSystem& fs, const std::string& folder) {
+  const std::string path = JoinPath(folder, kMetadataName);
+  WEIR_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(fs, path));
+  return DecodeMetadata(bytes, path);
+}
+
+Status VerifyCheckpointFolder(FileSystem& fs, const std::string& folder, const CheckpointMetadata& metadata,
+                              CheckpointStorage::Verify verify) {
+  return VerifyStateFiles(fs, ParentDirectory(WithoutTrailingSlash(folder)), metadata, verify);
+}
+
+CheckpointStorage::CheckpointStorage(FileSystem& fs, std::string root, std::string job)
+    : fs_(fs), root_(std::move(root)), job_(std::move(job)) {}
+
+Result<std::unique_ptr<CheckpointStorage>> CheckpointStorage::Open(FileSystem& fs, const std::string& storage_folder,
+                                                                   const std::string& job, Random& random) {
+  if (job.empty() || job == "." || job == ".." || job.find('/') != std::string::npos) {
+    return Error(Status::InvalidArgument("job name '" + job + "' can't be a folder's name"));
+  }
+  const std::string parent = WithoutTrailingSlash(storage_folder);
+  const bool is_new = !Exists(fs, parent);
+  std::unique_ptr<CheckpointStorage> storage(new CheckpointStorage(fs, JoinPath(parent, job), job));
+  WEIR_RETURN_IF_ERROR(fs.CreateDirectories(storage->root_));
+  Result<std::unique_ptr<FileLock>> lock = fs.Lock(JoinPath(storage->root_, "lock"));
+  if (!lock.has_value() && lock.error().code() == StatusCode::kFailedPrecondition) {
+    return Error(Status::FailedPrecondition("job '" + job + "' is running already: another process holds its checkpoint folder " +
+                                            storage->root_));
+  }
+  if (!lock.has_value()) return Error(lock.error());
+  storage->lock_ = std::move(*lock);
+  WEIR_RETURN_IF_ERROR(storage->MakeFolders());
+  WEIR_RETURN_IF_ERROR(fs.SyncDirectory(parent));
+  if (is_new) WEIR_RETURN_IF_ERROR(fs.SyncDirectory(ParentDirectory(parent)));
+  WEIR_RETURN_IF_ERROR(storage->LoadOrMakeId(random));
+  return storage;
+}
+
+std::string CheckpointStorage::SharedFolder() const { return JoinPath(root_, "shared"); }
+std::string CheckpointStorage::OutputFolder() const { return JoinPath(root_, "output"); }
+std::string CheckpointStorage::CheckpointFolder(uint64_t number) const {
+  return JoinPath(root_, std::string(kFolderPrefix) + std::to_string(number));
+}
+
+Status CheckpointStorage::MakeFolders() {
+  for (const std::string& folder : {SharedFolder(), OutputFolder(), JoinPath(root_, "applied")}) {
+    WEIR_RETURN_IF_ERROR(fs_.CreateDirectories(folder));
+  }
+  return fs_.SyncDirectory(root_);
+}
+
+Status CheckpointStorage::LoadOrMakeId(Random& random) {
+  const std::string path = JoinPath(root_, kStorageIdName);
+  const Result<std::string> text = ReadFile(fs_, path);
+  if (text.has_value()) {
+    std::string_view digits = *text;
+    if (digits.ends_with('\n')) digits.remove_suffix(1);
+    const Result<UniqueId> id = UniqueId::Parse(digits);
+    if (!id.has_value()) {
+      return Status::Corruption(path + " does not hold 32 hexadecimal digits: the storage's identity is damaged");
+    }
+    id_ = *id;
+    return Status::Ok();
+  }
+  if (text.error().code() != StatusCode::kNotFound) return text.error();
+  WEIR_ASSIGN_OR_RETURN(const uint64_t greatest, GreatestNumber());
+  if (greatest > 0 || FirstPublished()) {
+    return Status::Corruption(path + " is missing though there are checkpoints beside it: the folder is not whole");
+  }
+  id_ = random.NextId();
+  return WriteFileDurably(fs_, path, id_.ToString() + "\n");
+}
+
+// (number, name) of every checkpoint folder, rising; damaged ones too.
+Result<std::vector<std::pair<uint64_t, std::string>>> CheckpointStorage::CheckpointFolders() {
+  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs_.List(root_));
+  std::vector<std::pair<uint64_t, std::string>> folders;
+  for (const std::string& name : names) {
+    std::optional<uint64_t> number = NumberIn(name, {});
+    if (!number.has_value()) number = NumberIn(name, kDamagedSuffix);
+    if (number.has_value()) folders.emplace_back(*number, name);
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+Result<std::vector<uint64_t>> CheckpointStorage::DurableNumbers() {
+  WEIR_ASSIGN_OR_RETURN(const auto folders, CheckpointFolders());
+  std::vector<uint64_t> numbers;
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
+    if (folder->second.ends_with(kDamagedSuffix)) continue;
+    if (Exists(fs_, JoinPath(JoinPath(root_, folder->second), kMetadataName))) numbers.push_back(folder->first);
+  }
+  return numbers;
+}
+
+Result<uint64_t> CheckpointStorage::GreatestNumber() {
+  WEIR_ASSIGN_OR_RETURN(const auto folders, CheckpointFolders());
+  return folders.empty() ? 0 : folders.back().first;
+}
+
+bool CheckpointStorage::FirstPublished() { return Exists(fs_, JoinPath(root_, kFirstPublishedName)); }
+
+Result<CheckpointMetadata> CheckpointStorage::LoadMetadata(uint64_t number) {
+  const std::string folder = CheckpointFolder(number);
+  WEIR_ASSIGN_OR_RETURN(CheckpointMetadata metadata, ReadCheckpointFolder(fs_, folder));
+  std::string_view wrong;
+  std::string found;
+  if (metadata.id.number != number) {
+    wrong = "is of checkpoint ";
+    found = std::to_string(metadata.id.number);
+  } else if (metadata.job != job_) {
+    wrong = "is of job ";
+    found = metadata.job;
+  } else if (metadata.storage != id_) {
+    wrong = "was written to the storage with id ";
+    found = metadata.storage.ToString();
+  }
+  if (wrong.empty()) return metadata;
+  std::string message = JoinPath(folder, kMetadataName);
+  message += ' ';
+  message += wrong;
+  message += found;
+  message += " and does not belong here";
+  return Error(Status::Corruption(std::move(message)));
+}
+
+Status CheckpointStorage::VerifyFiles(const CheckpointMetadata& metadata, Verify verify) {
+  return VerifyStateFiles(fs_, root_, metadata, verify);
+}
+
+Status CheckpointStorage::SyncCheckpoint(const CheckpointMetadata& metadata) {
+  WEIR_RETURN_IF_ERROR(SyncNewFiles(metadata));
+  const std::string folder = CheckpointFolder(metadata.id.number);
+  WEIR_RETURN_IF_ERROR(SyncFile(fs_, JoinPath(folder, kMetadataName)));
+  WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(folder));
+  WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(root_));
+  std::set<std::string>& synced = synced_[metadata.id.number];
+  for (const state::StateFile& file : metadata.StateFiles()) synced.insert(file.path);
+  if (FirstPublished()) return Status::Ok();
+  return WriteFileDurably(fs_, JoinPath(root_, kFirstPublishedName), "");
+}
+
+Status CheckpointStorage::Begin(uint64_t number) {
+  WEIR_RETURN_IF_ERROR(fs_.CreateDirectories(CheckpointFolder(number)));
+  return fs_.SyncDirectory(root_);
+}
+
+Status CheckpointStorage::SyncNewFiles(const CheckpointMetadata& metadata) {
+  std::set<std::string> folders;
+  for (const state::StateFile& file : metadata.StateFiles()) {
+    const bool known = std::any_of(synced_.begin(), synced_.end(),
+                                   [&file](const auto& entry) { return entry.second.contains(file.path); });
+    if (known) continue;
+    const std::string path = JoinPath(root_, file.path);
+    WEIR_RETURN_IF_ERROR(SyncFile(fs_, path));
+    folders.insert(ParentDirectory(path));
+  }
+  for (const std::string& folder : folders) WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(folder));
+  return Status::Ok();
+}
+
+Status CheckpointStorage::WriteMetadata(const CheckpointMetadata& metadata, uint64_t& bytes) {
+  const std::string content = EncodeMetadata(metadata);
+  bytes = content.size();
+  const std::string path = JoinPath(CheckpointFolder(metadata.id.number), std::string(kMetadataName) + ".tmp");
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, fs_.OpenForWrite(path, WriteMode::kTruncate));
+  WEIR_RETURN_IF_ERROR(file->Append(content));
+  WEIR_RETURN_IF_ERROR(file->Sync());
+  return file->Close();
+}
+
+PublishOutcome CheckpointStorage::Publish(const CheckpointMetadata& metadata) {
+  WEIR_CHECK(metadata.storage == id_);
+  const std::string folder = CheckpointFolder(metadata.id.number);
+  const std::string path = JoinPath(folder, kMetadataName);
+  PublishOutcome outcome;
+  const auto ended = [&outcome](PublishFate fate, Status status) {
+    outcome.fate = fate;
+    outcome.status = std::move(status);
+    return outcome;
+  };
+  FAULT_SITE("checkpoint.before-metadata-write");
+  if (Status status = VerifyFiles(metadata, Verify::kLengths); !status.ok()) {
+    return ended(PublishFate::kNotPublished, std::move(status));
+  }
+  if (Status status = SyncNewFiles(metadata); !status.ok()) return ended(PublishFate::kOpen, std::move(status));
+  if (Status status = WriteMetadata(metadata, outcome.metadata_bytes); !status.ok()) {
+    return ended(PublishFate::kNotPublished, std::move(status));
+  }
+  FAULT_SITE("checkpoint.after-metadata-fsync");
+  Status status = fs_.Rename(path + ".tmp", path);
+  FAULT_SITE("checkpoint.after-metadata-rename");
+  if (status.ok()) status = fs_.SyncDirectory(folder);
+  FAULT_SITE("checkpoint.after-folder-fsync");
+  if (status.ok()) status = fs_.SyncDirectory(root_);
+  if (status.ok() && !FirstPublished()) {
+    status = WriteFileDurably(fs_, JoinPath(root_, kFirstPublishedName), "");
+  }
+  if (!status.ok()) return ended(PublishFate::kOpen, std::move(status));
+  std::set<std::string>& synced = synced_[metadata.id.number];
+  for (const state::StateFile& file : metadata.StateFiles()) synced.insert(file.path);
+  return outcome;
+}
+
+Result<CheckpointStorage::Garbage> CheckpointStorage::FindGarbage(uint32_t retain) {
+  WEIR_CHECK_GT(retain, 0U);
+  Garbage garbage;
+  WEIR_ASSIGN_OR_RETURN(std::vector<uint64_t> durable, DurableNumbers());
+  if (durable.size() > retain) durable.resize(retain);
+  const std::set<uint64_t> retained(durable.begin(), durable.end());
+  WEIR_ASSIGN_OR_RETURN(const auto folders, CheckpointFolders());
+  for (const auto& [number, name] : folders) {
+    // The greatest stays even if it was aborted: its number must not be used again.
+    if (retained.contains(number) || number == folders.back().first || name.ends_with(kDamagedSuffix)) continue;
+    garbage.folders.push_back(JoinPath(root_, name));
+  }
+  std::erase_if(synced_, [&retained](const auto& entry) { return !retained.contains(entry.first); });
+  std::set<std::string> named;  // below shared/: files, and folders that hold some
+  const std::string prefix = "shared/";
+  for (const uint64_t number : retained) {
+    auto files = synced_.find(number);
+    if (files == synced_.end()) {
+      const Result<CheckpointMetadata> metadata = LoadMetadata(number);
+      // What an unreadable checkpoint names is unknown: no file goes as long as it is retained.
+      if (!metadata.has_value()) return garbage;
+      files = synced_.emplace(number, std::set<std::string>()).first;
+      for (const state::StateFile& file : metadata->StateFiles()) files->second.insert(file.path);
+    }
+    for (const std::string& path : files->second) {
+      if (path.starts_with(prefix)) named.insert(path.substr(prefix.size(), path.find('/', prefix.size()) - prefix.size()));
+    }
+  }
+  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> shared, fs_.List(SharedFolder()));
+  for (const std::string& name : shared) {
+    if (named.contains(name)) continue;
+    const std::string path = JoinPath(SharedFolder(), name);
+    const Result<FileSystem::Info> info = fs_.Stat(path);
+    (info.has_value() && info->directory ? garbage.folders : garbage.files).push_back(path);
+  }
+  return garbage;
+}
+
+Status CheckpointStorage::DeleteGarbage(const Garbage& garbage) {
+  Status first;
+  // The metadata goes before the files that it names.
+  for (const std::string& folder : garbage.folders) {
+    Status status = fs_.RemoveTree(folder);
+    if (!status.ok() && first.ok()) first = std::move(status);
+  }
+  for (const std::string& file : garbage.files) {
+    Status status = fs_.Remove(file);
+    if (!status.ok() && status.code() != StatusCode::kNotFound && first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
+Status CheckpointStorage::KeepAside(uint64_t number) {
+  const std::string folder = CheckpointFolder(number);
+  WEIR_RETURN_IF_ERROR(fs_.Rename(folder, folder + std::string(kDamagedSuffix)));
+  return fs_.SyncDirectory(root_);
+}
+
+Status CheckpointStorage::Import(const std::string& folder, UniqueId attempt, CheckpointMetadata& metadata) {
+  const std::string from_root = ParentDirectory(WithoutTrailingSlash(folder));
+  if (from_root == root_) return Status::Ok();
+  std::map<std::string, std::string> renamed;
+  for (const state::StateFile& file : metadata.StateFiles()) {
+    std::string target = "shared/";
+    target += attempt.ToString();
+    target += "-import-";
+    target += std::to_string(renamed.size());
+    const std::string from = JoinPath(from_root, file.path);
+    const std::string to = JoinPath(root_, target);
+    if (!fs_.Link(from, to).ok()) WEIR_RETURN_IF_ERROR(CopyFile(fs_, from, to));
+    renamed[file.path] = target;
+  }
+  for (VertexMetadata& vertex : metadata.vertices) {
+    for (SubtaskMetadata& subtask : vertex.subtasks) {
+      for (state::StateFile& file : subtask.state.files) file.path = renamed[file.path];
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace weir::checkpoint
