@@ -55,6 +55,7 @@ endfunction()
 # cases share something dear, such as a broker. LABEL says which lanes run it, besides the release build that runs all:
 #   unit (default)  address sanitizer                 threaded     address and thread sanitizer
 #   simulation      address sanitizer                 integration  none: real servers
+#   tidy            none: it reads text
 #   torture         `make torture` alone
 # TIMEOUT (60 s) is for an entry.
 function(weir_add_test name)

@@ -20,7 +20,7 @@ namespace weir::harness {
 namespace {
 
 constexpr std::chrono::seconds kStartLimit{90};
-constexpr std::chrono::milliseconds kPollInterval{50};
+constexpr std::chrono::milliseconds kAnswerPollInterval{50};
 constexpr int kAdminTimeoutMs = 20'000;
 
 using Handle = std::unique_ptr<rd_kafka_t, decltype(&rd_kafka_destroy)>;
@@ -199,7 +199,7 @@ Status KafkaBroker::AwaitAnswer() {
       rd_kafka_metadata_destroy(metadata);
       if (has_broker) return Status::Ok();
     }
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kAnswerPollInterval);
   }
   return Status::Unavailable("the broker did not answer in time:\n" + LastOutput());
 }
