@@ -1,10 +1,9 @@
 // All state of one subtask: keyed entries and operator state, one cut. Owned by the task, called on the task's thread
 // only; what a PendingSnapshot does runs on the snapshot worker. Knows nothing of barriers or tasks.
 //
-// The shape is a memtable over a store (design, section 6): changed entries sit in the *live* table; Freeze makes it the
-// *frozen* one in constant time and starts an empty live one; the snapshot worker writes the frozen entries once, sorted,
-// and links the store's files; entries that were written stay as *clean* ones within the budget. A read falls through
-// live, frozen, clean, store. Typed views (value, list, map, reducing, timers) are in state/keyed_state.h and
+// The shape is a memtable over a store (design, section 6): changed entries are *live*; Freeze makes them *frozen* in
+// constant time; the snapshot worker writes the frozen entries once, sorted, and links the store's files; entries that
+// were written stay as *clean* ones within the budget. A read finds the newest of them, or asks the store. Typed views (value, list, map, reducing, timers) are in state/keyed_state.h and
 // state/timers.h; operators use those.
 #pragma once
 
@@ -65,11 +64,12 @@ class SubtaskState {
   // returns false to stop. No Put or Delete inside.
   using Visitor = std::move_only_function<bool(std::string_view key, std::string_view name_space, std::string_view value)>;
   virtual Status ScanKey(StateId state, const EntryKey& key_and_prefix, Visitor visit) = 0;
-  // All entries of a state, in order of (hash, key, namespace).
+  // All entries of a state, in order of their stored keys: hash, length of the key, key, namespace.
   virtual Status ScanAll(StateId state, Visitor visit) = 0;
 
-  // Operator state, not keyed: small, whole values. After a restore at another parallelism OperatorEntries returns the
-  // entries of all former subtasks.
+  // Operator state, not keyed: small, whole values. At the same parallelism an entry stays until it is deleted. After a
+  // restore at another one the entries of all former subtasks are handed over to each: OperatorEntries returns them (two
+  // may have one name), but the next snapshot holds only what was put again.
   virtual Status PutOperatorEntry(std::string_view uid, std::string_view name, std::string_view value) = 0;
   virtual Status DeleteOperatorEntry(std::string_view uid, std::string_view name) = 0;
   struct OperatorEntry {
@@ -89,9 +89,13 @@ class SubtaskState {
   // Back on the task's thread with Write's outcome. ok: frozen entries become clean; error: they merge back, newer wins.
   virtual void SnapshotWritten(const Status& outcome) = 0;
   virtual bool snapshot_pending() const = 0;
+  // The files that this checkpoint was the first to name are gone or will be: later snapshots make them anew. Before the
+  // Freeze of a later one.
+  virtual void CheckpointAborted(CheckpointId checkpoint) = 0;
 
   struct Usage {
     uint64_t live_bytes = 0, frozen_bytes = 0, clean_bytes = 0;
+    uint64_t table_bytes = 0;  // these and the slots: what counts against the budget
     uint64_t live_entries = 0, store_reads = 0;
   };
   virtual Usage usage() const = 0;

@@ -1,0 +1,162 @@
+#include "state/snapshot_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/fault_site.h"
+
+namespace weir::state {
+namespace {
+
+constexpr std::string_view kSharedFolder = "shared";
+constexpr size_t kPieceBytes = 1u << 20;
+
+// Calls `take` with the file's bytes, piece by piece.
+template <class Take>
+Status ForEachPiece(FileSystem& fs, const std::string& path, Take take) {
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
+  for (uint64_t offset = 0;;) {
+    WEIR_ASSIGN_OR_RETURN(const std::string piece, file->Read(offset, kPieceBytes));
+    if (!piece.empty()) WEIR_RETURN_IF_ERROR(take(piece));
+    offset += piece.size();
+    if (piece.size() < kPieceBytes) return Status::Ok();
+  }
+}
+
+Status WriteNewFile(FileSystem& fs, const std::string& path, std::string_view content) {
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> out, fs.OpenForWrite(path, WriteMode::kCreateNew));
+  WEIR_RETURN_IF_ERROR(out->Append(content));
+  WEIR_RETURN_IF_ERROR(out->Sync());
+  return out->Close();
+}
+
+}  // namespace
+
+// What a snapshot has put together so far; becomes the writer's own knowledge only when all of it succeeded.
+struct SnapshotWriter::Draft {
+  uint64_t checkpoint = 0;
+  std::string folder;  // of the checkpoint, relative
+  SubtaskStateHandle handle;
+  SharedFiles shared;
+};
+
+SnapshotWriter::SnapshotWriter(SnapshotTarget target, HashRange range, std::unique_ptr<LocalStore> store,
+                               SharedFiles shared)
+    : target_(std::move(target)), range_(range), store_(std::move(store)), shared_(std::move(shared)) {
+  WEIR_CHECK(target_.fs != nullptr);
+}
+
+Result<SubtaskStateHandle> SnapshotWriter::Write(const Request& request) {
+  for (const uint64_t aborted : request.aborted) {
+    std::erase_if(shared_, [aborted](const auto& known) { return known.second.checkpoint == aborted; });
+  }
+  WEIR_RETURN_IF_ERROR(WriteChanged(*request.changed));
+  FAULT_SITE("state.frozen-written");
+  Draft draft;
+  draft.handle.range = range_;
+  draft.handle.entries_new = request.changed->size();
+  draft.handle.states = request.states;
+  if (!request.checkpoint.has_value()) return std::move(draft.handle);
+
+  FileSystem& fs = *target_.fs;
+  draft.checkpoint = request.checkpoint->number;
+  draft.folder = "chk-" + std::to_string(draft.checkpoint);
+  const std::string shared_dir = JoinPath(target_.job_dir, kSharedFolder);
+  const std::string private_dir = JoinPath(target_.job_dir, draft.folder);
+  WEIR_RETURN_IF_ERROR(fs.CreateDirectories(shared_dir));
+  WEIR_RETURN_IF_ERROR(fs.CreateDirectories(private_dir));
+  WEIR_RETURN_IF_ERROR(store_->VisitFiles([&](const StoreFile& file) { return AddFile(file, draft); }));
+  WEIR_RETURN_IF_ERROR(fs.SyncDirectory(shared_dir));
+  WEIR_RETURN_IF_ERROR(fs.SyncDirectory(private_dir));
+  // What the store no longer has is forgotten: its name never comes back.
+  shared_ = std::move(draft.shared);
+  return std::move(draft.handle);
+}
+
+Status SnapshotWriter::WriteChanged(std::span<Entry* const> changed) {
+  if (changed.empty()) return Status::Ok();
+  // Hash and state, the first 8 bytes of a key, decide nearly every comparison without a look at the entry.
+  struct Place {
+    uint64_t head;
+    const Entry* entry;
+  };
+  std::vector<Place> order;
+  order.reserve(changed.size());
+  for (const Entry* entry : changed) order.push_back({ReadBigEndian64(entry->key()), entry});
+  std::sort(order.begin(), order.end(), [](const Place& a, const Place& b) {
+    return a.head != b.head ? a.head < b.head : a.entry->key() < b.entry->key();
+  });
+  size_t next = 0;
+  return store_->WriteRun([&order, &next](RunEntry& entry) {
+    if (next == order.size()) return false;
+    const Entry& from = *order[next++].entry;
+    entry = {.key = from.key(), .value = from.optional_value()};
+    return true;
+  });
+}
+
+Status SnapshotWriter::AddFile(const StoreFile& file, Draft& draft) {
+  if (!file.content.has_value()) return AddShared(file, draft);
+  StateFile added{.name = file.name,
+                  .path = JoinPath(draft.folder, target_.unique_prefix + file.name),
+                  .size_bytes = file.content->size(),
+                  .checksum = Hash64(*file.content)};
+  WEIR_RETURN_IF_ERROR(WriteNewFile(*target_.fs, JoinPath(target_.job_dir, added.path), *file.content));
+  draft.handle.bytes_new += added.size_bytes;
+  draft.handle.files.push_back(std::move(added));
+  return Status::Ok();
+}
+
+Status SnapshotWriter::AddShared(const StoreFile& file, Draft& draft) {
+  FileSystem& fs = *target_.fs;
+  if (const auto known = shared_.find(file.name); known != shared_.end()) {
+    const StateFile& former = known->second.file;
+    const Result<FileSystem::Info> info = fs.Stat(JoinPath(target_.job_dir, former.path));
+    if (info.has_value() && info->size_bytes == former.size_bytes) {
+      draft.handle.files.push_back(former);
+      draft.shared.insert(*known);
+      return Status::Ok();
+    }
+  }
+  StateFile added{.name = file.name, .path = {}, .size_bytes = 0, .checksum = 0};
+  added.path =
+      JoinPath(kSharedFolder, target_.unique_prefix + std::to_string(draft.checkpoint) + "-" + file.name);
+  const std::string path = JoinPath(target_.job_dir, added.path);
+  WEIR_RETURN_IF_ERROR(LinkOrCopy(fs, file.path, path));
+  WEIR_RETURN_IF_ERROR(SyncFile(fs, path));
+  WEIR_ASSIGN_OR_RETURN(const FileDigest digest, DigestFile(fs, path));
+  added.size_bytes = digest.size_bytes;
+  added.checksum = digest.checksum;
+  draft.handle.bytes_new += added.size_bytes;
+  draft.shared.emplace(file.name, SharedFile{.file = added, .checkpoint = draft.checkpoint});
+  draft.handle.files.push_back(std::move(added));
+  return Status::Ok();
+}
+
+Result<FileDigest> DigestFile(FileSystem& fs, const std::string& path) {
+  Hasher hasher;
+  FileDigest digest;
+  WEIR_RETURN_IF_ERROR(ForEachPiece(fs, path, [&](std::string_view piece) {
+    hasher.Update(piece);
+    digest.size_bytes += piece.size();
+    return Status::Ok();
+  }));
+  digest.checksum = hasher.Digest();
+  return digest;
+}
+
+Status CopyFile(FileSystem& fs, const std::string& from, const std::string& to) {
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> out, fs.OpenForWrite(to, WriteMode::kCreateNew));
+  WEIR_RETURN_IF_ERROR(ForEachPiece(fs, from, [&](std::string_view piece) { return out->Append(piece); }));
+  return out->Close();
+}
+
+Status LinkOrCopy(FileSystem& fs, const std::string& from, const std::string& to) {
+  const Status linked = fs.Link(from, to);
+  if (linked.code() != StatusCode::kFailedPrecondition) return linked;
+  return CopyFile(fs, from, to);
+}
+
+}  // namespace weir::state
