@@ -2,11 +2,12 @@
 #   make demo      a job that is killed and comes back, in front of your eyes
 #   make test      the whole suite: sanitizers first, then everything on the release build
 #   make torture   the same promises for hours: more seeds, more kills
+#   make tidy      clang's warnings, thread-safety analysis and clang-tidy
 #   make format    clang-format over our sources
 JOBS ?= $(shell nproc)
 CTEST := ctest --output-on-failure --no-tests=error
 
-.PHONY: demo test torture release asan tsan kafka format clean
+.PHONY: demo test torture release asan tsan kafka tidy format clean
 
 demo:
 	@setup/install_packages build
@@ -43,10 +44,14 @@ kafka:
 torture: release kafka
 	WEIR_TORTURE=1 $(CTEST) --test-dir build/release --parallel 1 -L torture
 
+tidy:
+	@setup/install_packages build test clang
+	@cmake --preset tidy >/dev/null
+	cmake --build --preset tidy --parallel $(JOBS)
+
 format:
-	@format=$$(command -v clang-format-19 || command -v clang-format) || \
-	  { echo "clang-format is missing: Debian has it in clang-format-19" >&2; exit 1; }; \
-	git ls-files '*.h' '*.cc' | xargs "$$format" -i
+	@setup/install_packages clang
+	git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
 
 clean:
 	rm -rf build

@@ -167,7 +167,7 @@ Status SimFileSystem::Operate(OperationKind kind, const std::string& path, const
   if (!action.has_value()) return steps.whole();
   std::string what = "can't ";
   what += OperationKindName(kind);
-  const Status error = Failure(StatusCode::kIoError, what, path, "Input/output error");
+  Status error = Failure(StatusCode::kIoError, what, path, "Input/output error");
   switch (*action) {
     case FaultAction::kError:
       if (steps.failed) steps.failed();
@@ -225,7 +225,7 @@ Result<SimNodePtr> SimFileSystem::DoOpenForWrite(const std::string& path, WriteM
   constexpr std::string_view kAction = "can't open for writing";
   WEIR_ASSIGN_OR_RETURN(const Place place, Find(kAction, path));
   if (place.node == nullptr) {
-    const SimNodePtr made = disk_.NewNode(false);
+    SimNodePtr made = disk_.NewNode(false);
     disk_.ChangeNames({{place.folder, place.name, made}});
     return made;
   }

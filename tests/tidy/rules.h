@@ -1,4 +1,4 @@
-// The house rules (docs/house-rules.md) as functions from files to violations. Pure; any thread.
+// The house rules (docs/decisions/0003-tidy-is-a-test.md) as functions from files to violations. Pure; any thread.
 #pragma once
 
 #include <string>
