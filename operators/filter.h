@@ -1,0 +1,11 @@
+// The operator `filter`: keeps the rows for which the expression `where` is TRUE (not FALSE, not NULL). A row whose
+// evaluation fails goes the way of `on-error`. Rows keep their kinds, times, keys and text; nothing is copied.
+#pragma once
+
+#include "operators/registry.h"
+
+namespace weir::operators {
+
+OperatorType FilterType();
+
+}  // namespace weir::operators
