@@ -122,7 +122,10 @@ TEST(DeadFileTest, FindsASourceThatNoBuildFileNames) {
                                         {"base/dead.cc", ""},
                                         {"operators/CMakeLists.txt", "runtime/task.cc"},
                                         {"operators/runtime/task.cc", ""},
-                                        {"operators/runtime/dead.cc", ""}};
+                                        {"operators/runtime/dead.cc", ""},
+                                        {"tests/a/parts.cmake", "a_test.cc ../harness/side.cc"},
+                                        {"tests/a/a_test.cc", ""},
+                                        {"tests/harness/side.cc", ""}};
   EXPECT_EQ(Subjects(CheckDeadFiles(tree)), Texts({"dead.cc", "dead.cc"}));
 }
 
