@@ -398,6 +398,10 @@ class Decider {
 
 }  // namespace
 
+Result<RestoreDecision> DecideRestore(const RestoreRequest& request, const RestoreFacts& facts) {
+  return Decider(request, facts).Decide();
+}
+
 Result<SystemProgress> ProgressFromMarker(const SystemProgress& progress, const std::optional<Marker>& marker) {
   const auto applied = AppliedBy(marker);
   if (const auto position = PositionOf(progress, applied)) return Behind(progress, *position);
