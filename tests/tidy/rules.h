@@ -25,7 +25,7 @@ Violations CheckIncludeDirection(const SourceFile& file);
 Violations CheckLibraries(const SourceFile& file);
 Violations CheckPorts(const SourceFile& file);
 Violations CheckHeaders(const SourceFile& file);
-// Every source is named in a build file: of its folder, one above, or from the side with its folder.
+// Every source is named in a CMakeLists.txt or a .cmake file, relative to that or to PROJECT_SOURCE_DIR.
 Violations CheckDeadFiles(const std::vector<SourceFile>& tree);
 // Each FAULT_SITE is listed in base/fault_site.cc, and each listed name is reached somewhere.
 Violations CheckFaultSites(const std::vector<SourceFile>& tree);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <regex>
 #include <set>
@@ -161,27 +162,23 @@ Violations CheckHeaders(const SourceFile& file) {
 }
 
 Violations CheckDeadFiles(const std::vector<SourceFile>& tree) {
-  std::map<std::string, std::string> build_files;  // texts by folder, "base/"
-  std::string all_build_files;
+  static const std::regex source_pattern(R"([\w./-]+\.cc\b)");
+  std::set<std::string> named;
   for (const SourceFile& file : tree) {
     if (file.name() != "CMakeLists.txt" && !file.path.ends_with(".cmake")) continue;
-    build_files[file.path.substr(0, file.path.size() - file.name().size())] += file.text;
-    all_build_files += file.text;
-  }
-  const auto named = [&](const std::string& path) {
-    for (size_t slash = path.rfind('/'); slash != std::string::npos;
-         slash = slash == 0 ? std::string::npos : path.rfind('/', slash - 1)) {
-      const auto build_file = build_files.find(path.substr(0, slash + 1));
-      const std::string below = path.substr(slash + 1);
-      if (build_file != build_files.end() && build_file->second.find(below) != std::string::npos) return true;
-      // From the side, as "../harness/x.cc".
-      if (below.find('/') != std::string::npos && all_build_files.find(below) != std::string::npos) return true;
+    const std::filesystem::path folder = std::filesystem::path(file.path).parent_path();
+    for (auto match = std::sregex_iterator(file.text.begin(), file.text.end(), source_pattern);
+         match != std::sregex_iterator(); ++match) {
+      // "${PROJECT_SOURCE_DIR}/tests/x.cc" leaves "/tests/x.cc", from the root; others are from the folder.
+      const std::string text = (*match)[0];
+      const bool from_root = match->prefix().str().ends_with("${PROJECT_SOURCE_DIR}");
+      const std::string relative = text.substr(text.starts_with('/') ? 1 : 0);
+      named.insert((from_root ? std::filesystem::path(relative) : folder / relative).lexically_normal().string());
     }
-    return false;
-  };
+  }
   Violations violations;
   for (const SourceFile& file : tree) {
-    if (!file.path.ends_with(".cc") || named(file.path)) continue;
+    if (!file.path.ends_with(".cc") || named.contains(file.path)) continue;
     violations.push_back({"dead-file", file.path, 1, file.name(), 0, "no build file of CMake names it"});
   }
   return violations;

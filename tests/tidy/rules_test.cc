@@ -117,15 +117,17 @@ TEST(HeaderTest, FindsAMissingCommentAndGuard) {
 }
 
 TEST(DeadFileTest, FindsASourceThatNoBuildFileNames) {
-  const std::vector<SourceFile> tree = {{"base/CMakeLists.txt", "status.cc"},
-                                        {"base/status.cc", ""},
-                                        {"base/dead.cc", ""},
-                                        {"operators/CMakeLists.txt", "runtime/task.cc"},
-                                        {"operators/runtime/task.cc", ""},
-                                        {"operators/runtime/dead.cc", ""},
-                                        {"tests/a/parts.cmake", "a_test.cc ../harness/side.cc"},
-                                        {"tests/a/a_test.cc", ""},
-                                        {"tests/harness/side.cc", ""}};
+  const std::vector<SourceFile> tree = {
+      {"base/CMakeLists.txt", "status.cc"},
+      {"base/status.cc", ""},
+      {"base/dead.cc", ""},
+      {"operators/CMakeLists.txt", "runtime/task.cc"},
+      {"operators/runtime/task.cc", ""},
+      {"operators/runtime/dead.cc", ""},
+      {"tests/a/parts.cmake", "a_test.cc ../harness/side.cc ${PROJECT_SOURCE_DIR}/tests/b/c.cc"},
+      {"tests/a/a_test.cc", ""},
+      {"tests/b/c.cc", ""},
+      {"tests/harness/side.cc", ""}};
   EXPECT_EQ(Subjects(CheckDeadFiles(tree)), Texts({"dead.cc", "dead.cc"}));
 }
 
