@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "base/environment.h"
+#include "base/process.h"
 #include "base/fault_site.h"
 #include "base/file_system.h"
 #include "jobs/definition_schema.h"

@@ -1,5 +1,238 @@
+// `weir demo`: this process hosts a mock Kafka cluster and writes a changefeed of orders into it; a child runs the main
+// job on it, is killed with -9 midway and started again; in the end what lies in the sink's folder is compared with
+// totals computed straight from the input.
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file_system.h"
+#include "base/process.h"
+#include "connectors/kafka/mock_cluster.h"
+#include "connectors/kafka/rdkafka_client.h"
 #include "jobs/commands.h"
+#include "jobs/demo_feed.h"
+#include "jobs/status_line.h"
 
 namespace weir::jobs {
-ExitCode DemoCommand(const DemoArguments&) { return ExitCode::kBadUsage; }
+namespace {
+
+constexpr uint32_t kPartitions = 16;
+constexpr uint64_t kCustomers = 1000;
+constexpr Duration kFeedTime = std::chrono::seconds(12);
+constexpr Duration kDrainTime = std::chrono::seconds(20);
+
+std::string Definition(const std::string& bootstrap_servers, const std::string& directory) {
+  using nlohmann::ordered_json;
+  ordered_json job;
+  job["name"] = "orders";
+  job["parallelism"] = 2;
+  job["checkpoint"] = {{"storage", directory + "/checkpoints"}, {"interval", "1s"}};
+  job["sources"] = {{{"id", "orders"}, {"connector", "kafka"}, {"bootstrap-servers", bootstrap_servers},
+                     {"topics", "orders"}, {"format", "cockroachdb"}, {"key-columns", {"id"}}}};
+  job["operators"] = {
+      {{"id", "kept"}, {"type", "filter"}, {"input", "orders"}, {"where", "status <> 'returned'"}},
+      {{"id", "shaped"}, {"type", "project"}, {"input", "kept"},
+       {"columns", {{"customer", "customer_id"}, {"amount", "CAST(amount AS numeric(20, 2))"}}}},
+      {{"id", "by_customer"}, {"type", "key_by"}, {"input", "shaped"}, {"keys", {"customer"}}},
+      {{"id", "totals"}, {"type", "aggregate"}, {"input", "by_customer"},
+       {"aggregates", {{"orders", {{"function", "count"}}},
+                       {"total", {{"function", "sum"}, {"column", "amount"}}},
+                       {"largest", {{"function", "max"}, {"column", "amount"}}}}}}};
+  job["sinks"] = {{{"id", "totals_topic"}, {"connector", "kafka"}, {"input", "totals"},
+                   {"bootstrap-servers", bootstrap_servers}, {"topic", "customer_totals"}, {"key", {"customer"}}},
+                  {{"id", "totals_files"}, {"connector", "file"}, {"input", "totals"}, {"path", directory + "/totals"}}};
+  return job.dump(2) + "\n";
+}
+
+// Lines that the sink's folder shows now, and each customer's row with the greatest count.
+struct Found {
+  uint64_t rows = 0;
+  uint64_t doubled = 0;
+  std::map<int64_t, std::map<uint64_t, std::string>> totals;  // customer -> orders -> total
+};
+
+Status ReadPart(FileSystem& fs, const std::string& path, Found& found) {
+  WEIR_ASSIGN_OR_RETURN(const std::string content, ReadFile(fs, path));
+  for (size_t begin = 0; begin < content.size();) {
+    const size_t end = std::min(content.find('\n', begin), content.size());
+    const auto line = nlohmann::json::parse(content.begin() + static_cast<std::ptrdiff_t>(begin),
+                                            content.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+    if (line.is_discarded()) return Status::Corruption(path + " holds a broken line");
+    ++found.rows;
+    auto& of_customer = found.totals[line.value("customer", int64_t{-1})];
+    const auto total = line.find("total");
+    const std::string text = total == line.end() ? "" : total->dump();
+    if (!of_customer.emplace(line.value("orders", uint64_t{0}), text).second) ++found.doubled;
+    begin = end + 1;
+  }
+  return Status::Ok();
+}
+
+Result<Found> ReadFolder(FileSystem& fs, const std::string& folder) {
+  Found found;
+  if (!Exists(fs, folder)) return found;
+  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs.List(folder));
+  for (const std::string& name : names) {
+    if (!name.starts_with(".")) WEIR_RETURN_IF_ERROR(ReadPart(fs, JoinPath(folder, name), found));
+  }
+  return found;
+}
+
+bool SameTotal(const std::string& found, int64_t cents) {
+  char expected[48];
+  std::snprintf(expected, sizeof expected, "%lld.%02lld", static_cast<long long>(cents / 100),
+                static_cast<long long>(cents % 100));
+  const double difference = std::strtod(found.c_str(), nullptr) - std::strtod(expected, nullptr);
+  return found == expected || (difference > -0.001 && difference < 0.001);
+}
+
+// The first difference between what was found and what the feed added up; empty: none.
+std::string Compare(const Found& found, const DemoFeed& feed) {
+  if (found.doubled > 0) return std::to_string(found.doubled) + " rows are there twice";
+  if (found.rows != feed.kept()) {
+    return std::to_string(found.rows) + " rows, expected " + std::to_string(feed.kept());
+  }
+  for (size_t customer = 0; customer < feed.totals().size(); ++customer) {
+    const DemoTotal& expected = feed.totals()[customer];
+    if (expected.orders == 0) continue;
+    const auto it = found.totals.find(static_cast<int64_t>(customer));
+    if (it == found.totals.end() || it->second.size() != expected.orders || it->second.rbegin()->first != expected.orders) {
+      return "customer " + std::to_string(customer) + " has not each count from 1 to " + std::to_string(expected.orders);
+    }
+    if (!SameTotal(it->second.rbegin()->second, expected.cents)) {
+      return "customer " + std::to_string(customer) + " has total " + it->second.rbegin()->second + ", expected cents " +
+             std::to_string(expected.cents);
+    }
+  }
+  return {};
+}
+
+class Demo {
+ public:
+  Demo(DemoArguments arguments, std::string directory)
+      : arguments_(std::move(arguments)),
+        directory_(std::move(directory)),
+        fs_(NewPosixFileSystem()),
+        workers_(NewThreadWorkerFactory()),
+        feed_({.seed = 7, .splits = kPartitions, .customers = kCustomers}, "orders", arguments_.rows, kFeedTime) {}
+
+  Status Run() {
+    WEIR_RETURN_IF_ERROR(Prepare());
+    WEIR_RETURN_IF_ERROR(StartChild());
+    WEIR_RETURN_IF_ERROR(FeedUntil(arguments_.rows / 2));
+    std::cout << "demo: kill -9 after " << GroupDigits(feed_.written()) << " rows were written\n";
+    child_->Signal(SIGKILL);
+    while (!child_->WaitFor(std::chrono::seconds(1)).has_value()) {
+    }
+    WEIR_RETURN_IF_ERROR(StartChild());
+    WEIR_RETURN_IF_ERROR(FeedUntil(arguments_.rows));
+    WEIR_RETURN_IF_ERROR(Drain());
+    return StopAndCompare();
+  }
+
+ private:
+  Status Prepare() {
+    WEIR_RETURN_IF_ERROR(fs_->CreateDirectories(directory_));
+    WEIR_ASSIGN_OR_RETURN(cluster_, connectors::MockCluster::Start());
+    WEIR_RETURN_IF_ERROR(cluster_->CreateTopic("orders", static_cast<int>(kPartitions)));
+    WEIR_RETURN_IF_ERROR(cluster_->CreateTopic("customer_totals", 4));
+    const std::string servers = cluster_->bootstrap_servers();
+    definition_ = JoinPath(directory_, "orders.json");
+    WEIR_RETURN_IF_ERROR(WriteFileDurably(*fs_, definition_, Definition(servers, directory_)));
+    factory_ = connectors::NewRdKafkaClientFactory();
+    std::cout << "demo: a mock Kafka cluster listens on " << servers << "; definition, checkpoints and output are in "
+              << directory_ << "\n";
+    return feed_.Open(*factory_, servers, clock_, *workers_);
+  }
+
+  Status StartChild() {
+    std::cout << "demo: weir run " << definition_ << std::endl;
+    WEIR_ASSIGN_OR_RETURN(child_, ChildProcess::Start({arguments_.self, "run", definition_}));
+    return Status::Ok();
+  }
+
+  Status ChildRuns() {
+    const auto code = child_->WaitFor(Duration::zero());
+    if (!code.has_value()) return Status::Ok();
+    return Status::Internal("the job ended by itself with exit code " + std::to_string(*code));
+  }
+
+  Status FeedUntil(uint64_t rows) {
+    while (feed_.written() < rows) {
+      if (signals_.WaitFor(std::chrono::milliseconds(50)) == SignalWaiter::Event::kStop) {
+        return Status::Cancelled("interrupted");
+      }
+      WEIR_RETURN_IF_ERROR(feed_.Step());
+      WEIR_RETURN_IF_ERROR(ChildRuns());
+    }
+    return Status::Ok();
+  }
+
+  // Until as many rows are visible as were kept, or time is up: the comparison then says what is wrong.
+  Status Drain() {
+    const MonotonicTime end = clock_.Now() + kDrainTime;
+    while (clock_.Now() < end) {
+      if (signals_.WaitFor(std::chrono::milliseconds(500)) == SignalWaiter::Event::kStop) {
+        return Status::Cancelled("interrupted");
+      }
+      WEIR_RETURN_IF_ERROR(ChildRuns());
+      if (!feed_.acknowledged()) continue;
+      WEIR_ASSIGN_OR_RETURN(const Found found, ReadFolder(*fs_, JoinPath(directory_, "totals")));
+      if (found.rows >= feed_.kept()) return Status::Ok();
+    }
+    return Status::Ok();
+  }
+
+  Status StopAndCompare() {
+    child_->Signal(SIGTERM);
+    const auto code = child_->WaitFor(std::chrono::seconds(10));
+    if (code != 0) {
+      return Status::Internal("the job did not stop cleanly: " +
+                              (code.has_value() ? "exit code " + std::to_string(*code) : "it still runs"));
+    }
+    WEIR_ASSIGN_OR_RETURN(const Found found, ReadFolder(*fs_, JoinPath(directory_, "totals")));
+    if (const std::string difference = Compare(found, feed_); !difference.empty()) return Status::Internal(difference);
+    std::cout << "demo: " << GroupDigits(feed_.written()) << " orders written, " << GroupDigits(feed_.kept())
+              << " kept by the filter; the folder holds " << GroupDigits(found.rows) << " rows of "
+              << GroupDigits(found.totals.size())
+              << " customers: every count once, every total equal to the one computed from the input\n";
+    return Status::Ok();
+  }
+
+  const DemoArguments arguments_;
+  const std::string directory_;
+  SignalWaiter signals_;  // before any thread
+  SystemClock clock_;
+  std::unique_ptr<FileSystem> fs_;
+  std::unique_ptr<WorkerFactory> workers_;
+  std::unique_ptr<connectors::MockCluster> cluster_;
+  std::unique_ptr<connectors::KafkaClientFactory> factory_;
+  DemoFeed feed_;
+  std::string definition_;
+  std::unique_ptr<ChildProcess> child_;
+};
+
+}  // namespace
+
+ExitCode DemoCommand(const DemoArguments& arguments) {
+  const bool temporary = arguments.directory.empty();
+  const std::string directory =
+      temporary ? "/tmp/weir-demo-" + NewSystemRandom()->NextId().ToString().substr(0, 8) : arguments.directory;
+  Status status;
+  {
+    Demo demo(arguments, directory);
+    status = demo.Run();
+  }
+  if (temporary && status.ok()) (void)NewPosixFileSystem()->RemoveTree(directory);
+  if (!status.ok()) {
+    std::cerr << "demo: FAILED: " << status.ToString() << "\n";
+    return ExitCode::kJobFailed;
+  }
+  return ExitCode::kOk;
+}
+
 }  // namespace weir::jobs

@@ -80,7 +80,7 @@ class Builder {
       }
     }
     const std::string id = NewId("s");
-    Add("sources", "\"id\":" + Quoted(id) + ",\"connector\":\"kafka\",\"brokers\":\"sim:1\",\"topics\":[" + Quoted(topic.name) +
+    Add("sources", "\"id\":" + Quoted(id) + ",\"connector\":\"kafka\",\"bootstrap-servers\":\"sim:1\",\"topics\":[" + Quoted(topic.name) +
                        "],\"start\":\"earliest\",\"end\":\"latest\",\"format\":\"json\"");
     job_.topics.push_back(std::move(topic));
     outlets_.push_back({id, std::move(rows)});
@@ -203,7 +203,7 @@ class Builder {
       if (folder == 0 || !random_.OneIn(3)) ++folder;
       const std::string path = "/out/" + std::to_string(folder);
       Add("sinks", "\"id\":" + Quoted(NewId("out")) + ",\"connector\":\"file\",\"input\":" + Quoted(outlet.name) + ",\"path\":" +
-                       Quoted(path) + ",\"format\":\"json\"");
+                       Quoted(path));
       SimRows& rows = job_.sinks[path];
       for (const auto& [row, times] : outlet.rows) rows[row] += times;
     }

@@ -1,0 +1,100 @@
+// The world of one simulated job: a disk, a Kafka cluster and a clock that outlive it, and a process that runs the real
+// code of jobs/ on them, dies at a drawn moment and starts again, until the job has finished. Everything follows from the
+// seed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/random.h"
+#include "jobs/job.h"
+#include "tests/simulation/manual_clock.h"
+#include "tests/simulation/manual_worker.h"
+#include "tests/simulation/random_job.h"
+#include "tests/simulation/sim_executor.h"
+#include "tests/simulation/sim_file_system.h"
+#include "tests/simulation/sim_kafka.h"
+
+namespace weir::simulation {
+
+// A mistake that the simulator must find: planted around the real code, not in it.
+enum class PlantedBug : uint8_t {
+  kNone,
+  kSkippedFsync,  // nothing that is synced reaches the disk before the kernel likes
+};
+
+struct WorldOptions {
+  uint64_t seed = 0;
+  uint32_t crashes = 3;  // deaths before the process is left alone
+  PlantedBug bug = PlantedBug::kNone;
+};
+
+struct WorldResult {
+  std::string failure;  // empty: as the oracle says
+  std::map<std::string, uint64_t> crashes_at;  // fault site or kind of moment -> deaths there
+  uint64_t steps = 0;
+  uint64_t starts = 0;
+  uint64_t checkpoints = 0;
+  uint64_t trace = 0;
+};
+
+class JobWorld {
+ public:
+  JobWorld(WorldOptions options, RandomJob job);
+  ~JobWorld();
+  JobWorld(const JobWorld&) = delete;
+  JobWorld& operator=(const JobWorld&) = delete;
+
+  // To the end, or to the first thing that is wrong.
+  WorldResult Run();
+
+ private:
+  // How this life of the process ends.
+  struct Death {
+    std::string site;           // at the nth visit of a fault site; empty: by the other two
+    uint64_t nth = 1;
+    uint64_t disk_operation = 0;  // at the nth operation on the disk
+    uint64_t step = 0;            // or after so many steps
+    bool power = false;           // the machine dies, not the process alone
+  };
+  enum class LifeEnd : uint8_t { kDied, kFinished, kBroken };
+
+  Death DrawDeath();
+  void ArmDeath(const Death& death);
+  LifeEnd Live(const Death* death);
+  std::string StartJob();
+  bool StepOnce();
+  void CheckOutput(bool finished);
+  SimRows ReadFolder(const std::string& folder);
+  void Fail(const std::string& what);
+  void Bury(const Death& death);
+
+  const WorldOptions options_;
+  const RandomJob job_;
+  SeededRandom root_;
+  std::unique_ptr<Random> random_;
+  ManualClock clock_;
+  SimFileSystem disk_;
+  std::unique_ptr<FileSystem> planted_;  // in front of the disk
+  SimKafka kafka_;
+  WorldResult result_;
+
+  // Of one life of the process.
+  std::unique_ptr<ManualWorkerFactory> workers_;
+  std::unique_ptr<SimExecutor> executor_;
+  std::unique_ptr<connectors::KafkaClientFactory> clients_;
+  std::unique_ptr<operators::Registry> registry_;
+  std::unique_ptr<state::LocalStoreFactory> stores_;
+  std::unique_ptr<state::StateBudget> budget_;
+  std::unique_ptr<Random> job_random_;
+  std::unique_ptr<jobs::Job> running_;
+  class KafkaStep;
+  std::unique_ptr<KafkaStep> kafka_step_;
+  std::string died_at_;
+};
+
+}  // namespace weir::simulation

@@ -1,0 +1,60 @@
+// Random jobs, crashed at drawn moments, against the oracle: the engine, state, checkpoints, restore, Kafka source and
+// file sink, all of it the real code. Seeds by WEIR_SIM_FIRST and WEIR_SIM_COUNT; a failure prints its seed.
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "tests/simulation/job_world.h"
+
+namespace weir::simulation {
+namespace {
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+WorldResult RunSeed(uint64_t seed, PlantedBug bug = PlantedBug::kNone) {
+  SeededRandom random(seed);
+  const auto graph = random.Split("graph");
+  JobWorld world({.seed = seed, .crashes = 4, .bug = bug}, MakeRandomJob(*graph));
+  return world.Run();
+}
+
+TEST(RandomJobTest, OutputIsExactWhateverDies) {
+  const uint64_t first = FromEnvironment("WEIR_SIM_FIRST", 1);
+  const uint64_t count = FromEnvironment("WEIR_SIM_COUNT", 300);
+  std::map<std::string, uint64_t> coverage;
+  uint64_t steps = 0;
+  uint64_t checkpoints = 0;
+  const SystemClock clock;
+  const MonotonicTime begin = clock.Now();
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    const WorldResult result = RunSeed(seed);
+    ASSERT_EQ(result.failure, "") << "seed " << seed << "; again: WEIR_SIM_FIRST=" << seed << " WEIR_SIM_COUNT=1";
+    for (const auto& [site, crashes] : result.crashes_at) coverage[site] += crashes;
+    steps += result.steps;
+    checkpoints += result.checkpoints;
+    if (seed % 50 == 0) {
+      ASSERT_EQ(RunSeed(seed).trace, result.trace) << "seed " << seed << " took two courses";
+    }
+  }
+  const double seconds = std::chrono::duration<double>(clock.Now() - begin).count();
+  std::cout << count << " seeds, " << static_cast<double>(count) / seconds << " a second, " << steps << " steps, "
+            << checkpoints << " checkpoints\ncrashes at:\n";
+  for (const auto& [site, crashes] : coverage) std::cout << "  " << site << " " << crashes << "\n";
+}
+
+TEST(RandomJobTest, FindsASkippedFsyncWithin500Seeds) {
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    if (!RunSeed(seed, PlantedBug::kSkippedFsync).failure.empty()) return;
+  }
+  FAIL() << "500 seeds did not notice that nothing is synced";
+}
+
+}  // namespace
+}  // namespace weir::simulation
