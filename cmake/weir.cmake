@@ -126,6 +126,10 @@ function(weir_add_bison target grammar)
     DEPENDS "${source}"
     VERBATIM)
   target_sources(${target} PRIVATE "${generated}.cc" "${generated}.h")
+  # The target may be of a folder above: it waits for the header before it compiles anything.
+  string(MAKE_C_IDENTIFIER "${target}_${stem}" parser)
+  add_custom_target(${parser} DEPENDS "${generated}.cc" "${generated}.h")
+  add_dependencies(${target} ${parser})
   # Generated code is not held to our warnings.
   set_source_files_properties("${generated}.cc" PROPERTIES COMPILE_OPTIONS "-w" SKIP_UNITY_BUILD_INCLUSION ON)
   target_include_directories(${target} SYSTEM PUBLIC "${PROJECT_BINARY_DIR}/generated")
