@@ -237,7 +237,8 @@ class Linker {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const UnlinkedNode& node = nodes_[i];
       if (node.node.kind == NodeKind::kSink) continue;
-      if (!IsRead(i, "")) {
+      // Rows of a node with side outputs of its own leave through them.
+      if (!IsRead(i, "") && node.side_tags.empty()) {
         warnings_.push_back({node.node.path, "", "a node that names it as input",
                              "nobody reads the rows of " + Quoted(node.node.id) + ": they are dropped"});
       }

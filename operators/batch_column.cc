@@ -1,38 +1,26 @@
 #include "operators/batch_column.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace weir::operators {
-namespace {
 
-bool IsColumnName(std::string_view text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !text.empty() && letter(text.front()) &&
-         std::all_of(text.begin(), text.end(), [&letter](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-}
+BatchColumn::BatchColumn(std::string text, std::string name) : text_(std::move(text)), name_(std::move(name)) {}
 
-}  // namespace
-
-struct BatchColumn::Expression {};
-
-BatchColumn::BatchColumn(std::string text) : text_(std::move(text)) {}
-BatchColumn::BatchColumn(BatchColumn&&) noexcept = default;
-BatchColumn& BatchColumn::operator=(BatchColumn&&) noexcept = default;
-BatchColumn::~BatchColumn() = default;
-
-BatchColumn BatchColumn::Named(std::string name) { return BatchColumn(std::move(name)); }
+BatchColumn BatchColumn::Named(std::string name) { return BatchColumn(name, name); }
 
 Result<BatchColumn> BatchColumn::Parse(const std::string& text) {
-  BatchColumn column(text);
-  if (IsColumnName(text)) return column;
-  return Error(Status::InvalidArgument("no expression yet"));
+  WEIR_ASSIGN_OR_RETURN(Expression expression, Expression::Parse(text));
+  if (const auto name = expression.bare_column(); name.has_value()) return BatchColumn(text, std::string(*name));
+  BatchColumn column(text, "");
+  column.expression_ = std::move(expression);
+  return column;
 }
 
 void BatchColumn::Evaluate(Batch& batch) {
+  if (expression_.has_value()) return EvaluateExpression(batch);
   if (batch.schema() != schema_) {
     schema_ = batch.schema();
-    const std::optional<size_t> found = schema_->Find(text_);
+    const std::optional<size_t> found = schema_->Find(name_);
     found_ = found.has_value();
     column_ = found.value_or(0);
   }
@@ -40,6 +28,23 @@ void BatchColumn::Evaluate(Batch& batch) {
   stride_ = batch.columns();
 }
 
-std::string_view BatchColumn::error(size_t) const { return {}; }
+void BatchColumn::EvaluateExpression(Batch& batch) {
+  expression_->Bind(batch.schema(), batch.arena());
+  computed_.resize(batch.rows());
+  errors_.clear();
+  for (size_t i = 0; i < batch.rows(); ++i) {
+    if (expression_->Evaluate(batch.row(i), &computed_[i])) continue;
+    computed_[i] = Value::Null();
+    errors_.emplace_back(i, expression_->error());
+  }
+  values_ = computed_.data();
+  stride_ = 1;
+}
+
+std::string_view BatchColumn::error(size_t row) const {
+  if (errors_.empty()) return {};
+  const auto at = std::lower_bound(errors_.begin(), errors_.end(), row, [](const auto& e, size_t r) { return e.first < r; });
+  return at != errors_.end() && at->first == row ? std::string_view(at->second) : std::string_view();
+}
 
 }  // namespace weir::operators

@@ -2,27 +2,24 @@
 // they work on. One instance belongs to one task.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "operators/batch.h"
+#include "operators/expression.h"
 
 namespace weir::operators {
 
 class BatchColumn {
  public:
-  // A name (letters, digits and _, not beginning with a digit) is that column and nothing else; all other text is an
-  // expression. InvalidArgument with the reason if it is none.
+  // An expression, which may be just a column. InvalidArgument with the reason if it is none.
   static Result<BatchColumn> Parse(const std::string& text);
   // The column of that name, whatever its letters.
   static BatchColumn Named(std::string name);
-
-  BatchColumn(BatchColumn&&) noexcept;
-  BatchColumn& operator=(BatchColumn&&) noexcept;
-  ~BatchColumn();
 
   const std::string& text() const { return text_; }
   // Computes the values of all rows of `batch`; they live as long as the batch, and until the next Evaluate.
@@ -33,12 +30,14 @@ class BatchColumn {
   std::string_view error(size_t row) const;
 
  private:
-  struct Expression;
-
-  explicit BatchColumn(std::string text);
+  BatchColumn(std::string text, std::string name);
+  void EvaluateExpression(Batch& batch);
 
   std::string text_;
-  std::unique_ptr<Expression> expression_;  // null: a column
+  std::string name_;                     // of the column
+  std::optional<Expression> expression_;  // none: a column
+  std::vector<Value> computed_;
+  std::vector<std::pair<size_t, std::string>> errors_;  // rows rise
   SchemaPtr schema_;  // for which column_ was found
   size_t column_ = 0;
   bool found_ = false;

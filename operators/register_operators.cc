@@ -1,13 +1,19 @@
 #include "operators/aggregate.h"
+#include "operators/filter.h"
 #include "operators/key_by.h"
+#include "operators/project.h"
 #include "operators/registry.h"
+#include "operators/route.h"
 #include "operators/union.h"
 
 namespace weir::operators {
 
 void RegisterOperators(Registry& registry) {
   registry.Add(AggregateType());
+  registry.Add(FilterType());
   registry.Add(KeyByType());
+  registry.Add(ProjectType());
+  registry.Add(RouteType());
   registry.Add(UnionType());
 }
 
