@@ -4,6 +4,7 @@
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/metadata.h>
 #include <rocksdb/options.h>
@@ -41,7 +42,57 @@ Status FromRocksDb(const rocksdb::Status& status, std::string_view what, const s
   return Status::Internal(std::move(message));
 }
 
-rocksdb::Options MakeOptions(const StateBudget& budget) {
+// The store is rebuilt at every start, so nothing of it needs to survive a power loss; what a snapshot links is synced
+// by the snapshot's writer, once. This file system leaves RocksDB's own syncs out.
+class UnsyncedFile final : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  explicit UnsyncedFile(std::unique_ptr<rocksdb::FSWritableFile>&& file)
+      : rocksdb::FSWritableFileOwnerWrapper(std::move(file)) {}
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions&, rocksdb::IODebugContext*) override { return rocksdb::IOStatus::OK(); }
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions&, rocksdb::IODebugContext*) override {
+    return rocksdb::IOStatus::OK();
+  }
+  rocksdb::IOStatus RangeSync(uint64_t, uint64_t, const rocksdb::IOOptions&, rocksdb::IODebugContext*) override {
+    return rocksdb::IOStatus::OK();
+  }
+};
+
+class UnsyncedDirectory final : public rocksdb::FSDirectory {
+ public:
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions&, rocksdb::IODebugContext*) override {
+    return rocksdb::IOStatus::OK();
+  }
+};
+
+class UnsyncedFileSystem final : public rocksdb::FileSystemWrapper {
+ public:
+  using rocksdb::FileSystemWrapper::FileSystemWrapper;
+  const char* Name() const override { return "UnsyncedFileSystem"; }
+
+  rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                    rocksdb::IODebugContext* debug) override {
+    return Wrap(rocksdb::FileSystemWrapper::NewWritableFile(path, options, file, debug), file);
+  }
+  rocksdb::IOStatus ReopenWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                       std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                       rocksdb::IODebugContext* debug) override {
+    return Wrap(rocksdb::FileSystemWrapper::ReopenWritableFile(path, options, file, debug), file);
+  }
+  rocksdb::IOStatus NewDirectory(const std::string&, const rocksdb::IOOptions&,
+                                 std::unique_ptr<rocksdb::FSDirectory>* directory, rocksdb::IODebugContext*) override {
+    *directory = std::make_unique<UnsyncedDirectory>();
+    return rocksdb::IOStatus::OK();
+  }
+
+ private:
+  static rocksdb::IOStatus Wrap(rocksdb::IOStatus status, std::unique_ptr<rocksdb::FSWritableFile>* file) {
+    if (status.ok()) *file = std::make_unique<UnsyncedFile>(std::move(*file));
+    return status;
+  }
+};
+
+rocksdb::Options MakeOptions(const StateBudget& budget, rocksdb::Env* env) {
   rocksdb::LRUCacheOptions cache;
   cache.capacity = budget.store_bytes();
   cache.num_shard_bits = 2;
@@ -58,6 +109,7 @@ rocksdb::Options MakeOptions(const StateBudget& budget) {
   table.format_version = 5;
 
   rocksdb::Options options;
+  options.env = env;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.write_buffer_manager =
       std::make_shared<rocksdb::WriteBufferManager>(budget.store_bytes() / 8, table.block_cache);
@@ -103,8 +155,9 @@ class RocksDbCursor final : public StoreCursor {
 
 class RocksDbStore final : public LocalStore {
  public:
-  RocksDbStore(const rocksdb::Options& options, std::unique_ptr<rocksdb::DB> db, std::string folder)
-      : options_(options), folder_(std::move(folder)), db_(std::move(db)) {}
+  RocksDbStore(const rocksdb::Options& options, std::shared_ptr<rocksdb::Env> env, std::unique_ptr<rocksdb::DB> db,
+               std::string folder)
+      : env_(std::move(env)), options_(options), folder_(std::move(folder)), db_(std::move(db)) {}
 
   ~RocksDbStore() override { rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true); }
 
@@ -220,6 +273,7 @@ class RocksDbStore final : public LocalStore {
     return FromRocksDb(db_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr), "compaction", folder_);
   }
 
+  const std::shared_ptr<rocksdb::Env> env_;
   const rocksdb::Options options_;
   const std::string folder_;
   const std::unique_ptr<rocksdb::DB> db_;
@@ -228,7 +282,9 @@ class RocksDbStore final : public LocalStore {
 
 class RocksDbStoreFactory final : public LocalStoreFactory {
  public:
-  explicit RocksDbStoreFactory(const StateBudget& budget) : options_(MakeOptions(budget)) {}
+  explicit RocksDbStoreFactory(const StateBudget& budget)
+      : env_(rocksdb::NewCompositeEnv(std::make_shared<UnsyncedFileSystem>(rocksdb::FileSystem::Default()))),
+        options_(MakeOptions(budget, env_.get())) {}
 
   Result<std::unique_ptr<LocalStore>> Open(const std::string& folder, Mode mode) override {
     rocksdb::Options options = options_;
@@ -238,10 +294,11 @@ class RocksDbStoreFactory final : public LocalStoreFactory {
     const rocksdb::Status status = mode == Mode::kReadOnly ? rocksdb::DB::OpenForReadOnly(options, folder, &db)
                                                            : rocksdb::DB::Open(options, folder, &db);
     WEIR_RETURN_IF_ERROR(FromRocksDb(status, "open", folder));
-    return std::make_unique<RocksDbStore>(options_, std::unique_ptr<rocksdb::DB>(db), folder);
+    return std::make_unique<RocksDbStore>(options_, env_, std::unique_ptr<rocksdb::DB>(db), folder);
   }
 
  private:
+  const std::shared_ptr<rocksdb::Env> env_;
   const rocksdb::Options options_;
 };
 

@@ -27,7 +27,7 @@ struct SubtaskStateOptions {
   std::string local_dir;      // this subtask's alone; wiped
   std::string job_dir;        // the job's folder in the storage: shared/ and chk-<N>/ lie in it
   std::string unique_prefix;  // "<attempt>-<vertex>-<subtask>-"
-  std::string restore_dir;    // what the paths of the restored handles are relative to; empty: job_dir
+  std::string restore_dir = {};  // what the paths of the restored handles are relative to; empty: job_dir
   bool share_restored_files = true;  // with another restore_dir: must be false
 };
 
