@@ -95,8 +95,8 @@ class KafkaConsumer {
 };
 
 struct ProduceRow {
-  std::string_view key;    // null: none
-  std::string_view value;  // null: a tombstone
+  std::string_view key = {};    // null: none
+  std::string_view value = {};  // null: a tombstone
   int64_t timestamp_ms = 0;  // 0: the time of producing
   int32_t partition = -1;  // -1: by the key (murmur2 of the bytes, as Kafka's own clients do)
 };

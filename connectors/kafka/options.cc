@@ -261,7 +261,8 @@ KafkaSinkOptions ParseKafkaSinkOptions(const Options& options) {
                       : key_format == "object" ? KafkaKeyFormat::kObject
                                                : KafkaKeyFormat::kArray;
   result.event_time = options.String("timestamp") == "event-time";
-  result.upsert = !result.key.empty() && !options.Has("row-kind-column");
+  result.row_kinds = options.Has("row-kind-column") && !options.String("row-kind-column").empty();
+  result.upsert = !result.key.empty() && !result.row_kinds;
   result.request_timeout = options.Time("request-timeout");
   return result;
 }

@@ -45,7 +45,8 @@ struct KafkaSinkOptions {
   std::vector<std::string> key;  // columns; empty: records without a key
   KafkaKeyFormat key_format = KafkaKeyFormat::kArray;
   bool event_time = false;  // the record's timestamp is the row's event time
-  bool upsert = false;      // with a key and no row-kind column: -D is a tombstone, -U nothing
+  bool row_kinds = false;   // a column tells each row's kind; otherwise -U is left out
+  bool upsert = false;      // with a key and no row-kind column: -D is a tombstone
   Duration request_timeout{};
 };
 

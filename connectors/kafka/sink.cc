@@ -117,7 +117,7 @@ Status KafkaSinkWriter::Write(operators::Batch batch) {
   text_.clear();
   written_.clear();
   for (size_t i = 0; i < batch.rows(); ++i) {
-    if (options_.upsert && batch.kind(i) == operators::RowKind::kUpdateBefore) continue;
+    if (!options_.row_kinds && batch.kind(i) == operators::RowKind::kUpdateBefore) continue;
     WEIR_RETURN_IF_ERROR(AppendRow(batch, i));
   }
   // The text is complete and moves no more.

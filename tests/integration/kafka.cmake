@@ -1,0 +1,7 @@
+if(NOT TARGET weir_kafka_world)
+  add_subdirectory(${PROJECT_SOURCE_DIR}/tests/connectors/kafka ${PROJECT_BINARY_DIR}/tests/connectors/kafka)
+endif()
+weir_add_test(kafka_conformance ${CMAKE_CURRENT_SOURCE_DIR}/kafka_conformance_test.cc
+  LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(kafka_source_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_source_test.cc
+  LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
