@@ -189,6 +189,9 @@ Node* Builder::Arithmetic(ArithmeticOp op, Node* left, Node* right, Range range)
     if (!side->type || side->untyped) continue;
     const TypeFamily family = FamilyOf(*side->type);
     const bool day = family == TypeFamily::kDay && (op == ArithmeticOp::kAdd || op == ArithmeticOp::kSubtract);
+    if (op == ArithmeticOp::kModulo && side->type == ValueType::kDouble) {
+      Problem(side->range, "double precision has no operator %, cast to numeric");
+    }
     if (family != TypeFamily::kNumber && !day) {
       Problem(side->range, std::string("expected a number, found ").append(SqlName(*side->type)));
     }

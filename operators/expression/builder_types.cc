@@ -326,15 +326,16 @@ const TypeSpec* Builder::Type(std::string_view words, const std::vector<std::str
 }
 
 Node* Builder::Cast(Node* operand, const TypeSpec* spec, Range range) {
-  // A literal is read as the type at once, as '2024-01-01'::date.
-  if (operand->untyped) operand->untyped = false;
+  const bool unknown = operand->untyped;
+  operand->untyped = false;
   Node* node = Make(NodeKind::kCast, {operand}, range);
   node->cast = spec;
   node->type = spec->type;
   if (operand->kind == NodeKind::kLiteral && !operand->literal.null() && !problem_) {
     const Converted value = CastValue(operand->literal, *spec, tree_.arena);
     if (!value) {
-      Problem(operand->range, value.error());
+      // '2024-13-01'::date is wrong as it stands; 100000::smallint only where it is evaluated.
+      if (unknown) Problem(operand->range, value.error());
       return node;
     }
     Node* literal = Literal(*value, range);

@@ -21,7 +21,7 @@ class Matcher {
   // False: the pattern ends in its escape.
   bool Run(bool* matches) {
     *matches = false;
-    while (!text_.empty() || AtWildcard()) {
+    while (!text_.empty()) {
       if (AtWildcard()) {
         const Step step = TakeWildcards();
         if (step == Step::kBroken) return false;
@@ -40,6 +40,7 @@ class Matcher {
       text_ = return_text_;
       pattern_ = return_pattern_;
     }
+    while (AtWildcard()) pattern_.remove_prefix(1);
     *matches = pattern_.empty();
     return true;
   }

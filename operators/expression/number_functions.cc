@@ -42,7 +42,7 @@ bool Apply(const Call& call, Operation operation, double (*of_double)(double), V
   return GiveDecimal(call, operation(*decimal, digits), out);
 }
 
-double SignOf(double value) { return value > 0 ? 1 : (value < 0 ? -1 : value); }
+double SignOf(double value) { return value > 0 ? 1 : (value < 0 ? -1 : 0); }  // NaN has none
 
 }  // namespace
 
@@ -104,6 +104,7 @@ bool Mod(const Call& call, Value* out) {
 bool ToTimestamp(const Call& call, Value* out) {
   if (!call.evaluator.Number(call, 0, "seconds since 1970 as a number")) return false;
   constexpr int64_t kSecondsTo2000 = 946'684'800;
+  if (!std::isfinite(ToDouble(call.args[0]))) return call.evaluator.Fail(call.node, "expected a finite number of seconds");
   const double seconds = ToDouble(call.args[0]) - static_cast<double>(kSecondsTo2000);
   const std::optional<int64_t> micros = RoundToInt64(seconds * static_cast<double>(kMicrosPerSecond));
   int64_t units = 0;

@@ -1,0 +1,43 @@
+// A PostgreSQL of a test's own: made with initdb in a folder of its own, reached by a unix socket there, gone with the
+// object. Runs as an unprivileged user also where the test runs as root. Used from one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "tests/harness/child_process.h"
+
+namespace weir::integration {
+
+// One cell: nothing is NULL.
+struct PostgresAnswer {
+  std::optional<std::string> value;
+  std::string type;   // pg_typeof
+  std::string error;  // empty: it worked
+};
+
+class PostgresServer {
+ public:
+  // Time zone UTC, collation C, UTF-8.
+  static Result<std::unique_ptr<PostgresServer>> Start();
+  ~PostgresServer();
+  PostgresServer(const PostgresServer&) = delete;
+  PostgresServer& operator=(const PostgresServer&) = delete;
+
+  Status Run(const std::string& sql);
+  // SELECT (expression)::text, pg_typeof(expression) FROM <from>.
+  PostgresAnswer Ask(const std::string& expression, const std::string& from);
+
+ private:
+  PostgresServer(std::string folder, harness::ChildProcess process)
+      : folder_(std::move(folder)), process_(std::move(process)) {}
+  Status Connect();
+
+  std::string folder_;
+  harness::ChildProcess process_;
+  void* connection_ = nullptr;  // PGconn
+};
+
+}  // namespace weir::integration
