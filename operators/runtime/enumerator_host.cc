@@ -174,6 +174,7 @@ Status EnumeratorHost::Start() {
       finished_splits_.emplace(id, std::move(position));
     }
   }
+  for (const SourceSplit& split : options_.assigned) splits_.emplace(split.id, split);
   std::vector<SourceSplit> splits;
   for (auto& [id, split] : splits_) splits.push_back(std::move(split));
   splits_.clear();

@@ -52,6 +52,7 @@ struct EnumeratorHostOptions {
   uint32_t parallelism = 1;
   std::unique_ptr<SplitEnumerator> enumerator;
   std::optional<std::string> restored;  // what SnapshotState returned at the restored checkpoint
+  std::vector<SourceSplit> assigned;  // by a first checkpoint: the enumerator had handed them out, no reader holds them
   const Clock* clock = nullptr;
   WorkerFactory* workers = nullptr;
   Wakeup* wakeup = nullptr;                        // of the host's own slot

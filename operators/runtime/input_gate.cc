@@ -48,11 +48,23 @@ std::optional<GateElement> InputGate::Take(size_t index, Element element) {
     return RaiseWatermark();
   }
   if (const auto* barrier = std::get_if<checkpoint::CheckpointBarrier>(&element)) {
-    const std::optional<checkpoint::CheckpointBarrier> aligned = aligner_.OnBarrier(index, *barrier);
-    if (!aligned.has_value()) return std::nullopt;
-    return GateElement{0, *aligned};
+    return OnBarrier(index, *barrier);
   }
   return OnEnd(index);
+}
+
+// A barrier behind the end of its channel says nothing about the channels that have not ended: each of these delivers it
+// too. When all have ended nothing is left to align, and the first that delivers it speaks for all.
+std::optional<GateElement> InputGate::OnBarrier(size_t index, const checkpoint::CheckpointBarrier& barrier) {
+  std::optional<checkpoint::CheckpointBarrier> aligned;
+  if (!channels_[index].ended) {
+    aligned = aligner_.OnBarrier(index, barrier);
+  } else if (ended_channels_ == channels_.size() && barrier.id.number > settled_) {
+    aligned = barrier;
+  }
+  if (!aligned.has_value()) return std::nullopt;
+  settled_ = aligned->id.number;
+  return GateElement{0, *aligned};
 }
 
 // The end of a channel may be three things at once: the watermark rises, the whole input has ended, and a barrier that
@@ -65,7 +77,10 @@ std::optional<GateElement> InputGate::OnEnd(size_t index) {
   ++ended_channels_;
   if (std::optional<GateElement> risen = RaiseWatermark()) due_.push_back(std::move(*risen));
   if (ended_channels_ == channels_.size()) due_.push_back({0, EndOfInput{}});
-  if (std::optional<checkpoint::CheckpointBarrier> aligned = aligner_.OnEnd(index)) due_.push_back({0, *aligned});
+  if (const std::optional<checkpoint::CheckpointBarrier> aligned = aligner_.OnEnd(index)) {
+    settled_ = aligned->id.number;
+    due_.push_back({0, *aligned});
+  }
   if (due_.empty()) return std::nullopt;
   return TakeDue();
 }
@@ -79,6 +94,7 @@ GateElement InputGate::TakeDue() {
 
 void InputGate::Abort(CheckpointId id) {
   aligner_.Abort(id);
+  settled_ = std::max(settled_, id.number);
   std::erase_if(due_, [&](const GateElement& due) {
     const auto* barrier = std::get_if<checkpoint::CheckpointBarrier>(&due.element);
     return barrier != nullptr && barrier->id.number <= id.number;

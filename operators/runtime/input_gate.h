@@ -58,6 +58,7 @@ class InputGate {
     bool ended = false;
   };
   std::optional<GateElement> Take(size_t index, Element element);
+  std::optional<GateElement> OnBarrier(size_t index, const checkpoint::CheckpointBarrier& barrier);
   std::optional<GateElement> OnEnd(size_t index);
   GateElement TakeDue();
   // The watermark to emit, if the minimum has risen.
@@ -67,6 +68,7 @@ class InputGate {
   checkpoint::BarrierAligner aligner_;
   size_t next_ = 0;  // where the next Poll begins
   size_t ended_channels_ = 0;
+  uint64_t settled_ = 0;  // number of the newest barrier that was passed on or aborted
   EventTime emitted_ = EventTime::Min();
   bool idle_emitted_ = false;
   bool ended_ = false;

@@ -148,6 +148,7 @@ Status Task::Handle(Aborted command) {
   const uint64_t number = command.id.number;
   last_aborted_ = std::max(last_aborted_, number);
   if (gate_ != nullptr) gate_->Abort(command.id);
+  if (options_.state != nullptr && number <= last_cut_) options_.state->CheckpointAborted(command.id);
   if (barrier_.has_value() && barrier_->id.number <= number) {
     barrier_.reset();
     if (state_ == State::kBarrier) state_ = after_barrier_;
@@ -177,10 +178,9 @@ Status Task::Handle(EventsHandled command) {
 Status Task::Handle(Written command) {
   const Status outcome = command.outcome.has_value() ? Status::Ok() : command.outcome.error();
   options_.state->SnapshotWritten(outcome);
-  if (!command.checkpoint.has_value()) {
-    flush_failure_ = outcome;
-    return Status::Ok();
-  }
+  // Rows would fill the memory if a full table could not be written in mid-interval: unlike a checkpoint, that is not
+  // something to try again at the next one.
+  if (!command.checkpoint.has_value()) return outcome.WithContext("state can't be written");
   auto waiting = unacknowledged_.extract(command.checkpoint->number);
   WEIR_CHECK(!waiting.empty());
   if (!outcome.ok()) {
@@ -215,11 +215,8 @@ Result<bool> Task::MayRead() {
   if (chain_->has_sink() && options_.sinks_held != nullptr && options_.sinks_held->load()) return false;
   state::SubtaskState* state = options_.state.get();
   if (state == nullptr) return true;
-  if (!state->snapshot_pending() && flush_failure_.ok() && state->NeedsFlush()) Submit(std::nullopt);
-  if (!state->blocked()) return true;
-  // Nothing more can be taken before the next barrier, which the rows that wait may stand in front of.
-  if (!flush_failure_.ok()) return Error(flush_failure_.WithContext("state can't be written"));
-  return false;
+  if (!state->snapshot_pending() && state->NeedsFlush()) Submit(std::nullopt);
+  return !state->blocked();
 }
 
 Result<StepResult> Task::ReadSource() {
@@ -323,7 +320,6 @@ Status Task::Cut(const CheckpointBarrier& barrier) {
   }
   snapshot.finished = after_barrier_ == State::kEnded;
   outputs_.WriteControl(barrier);
-  flush_failure_ = Status::Ok();
   if (options_.state == nullptr) {
     Acknowledge(id, std::move(snapshot));
     return Status::Ok();

@@ -156,7 +156,6 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
   uint64_t last_aborted_ = 0;  // number of the newest checkpoint that was aborted
   bool finish_reported_ = false;
   bool unflushed_ = false;     // something was read since the last Flush
-  Status flush_failure_;       // of a mid-interval flush since the last cut
   std::deque<Sealed> sealed_;  // committables whose checkpoint is not durable, oldest first
   std::map<uint64_t, Unacknowledged> unacknowledged_;  // by number: their state is being written
 };
