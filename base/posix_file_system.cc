@@ -183,7 +183,9 @@ class PosixFileSystem final : public FileSystem {
   Status Rename(const std::string& from, const std::string& to) override {
     if (rename(from.c_str(), to.c_str()) == 0) return Status::Ok();
     // The two ways in which a folder and a file can't take each other's place are one kind of failure.
-    const int error = errno == ENOTDIR && Exists(*this, from) ? EISDIR : errno == EEXIST ? ENOTEMPTY : errno;
+    int error = errno;
+    if (error == ENOTDIR && Exists(*this, from) && Exists(*this, to)) error = EISDIR;
+    if (error == EEXIST) error = ENOTEMPTY;
     return Failure2("can't rename", from, to, error);
   }
 
@@ -200,7 +202,8 @@ class PosixFileSystem final : public FileSystem {
   Status RemoveTree(const std::string& path) override {
     std::error_code error;
     std::filesystem::remove_all(path, error);
-    if (error) return Failure("can't remove", path, error.value());
+    // A path through a file names nothing.
+    if (error && error.value() != ENOTDIR) return Failure("can't remove", path, error.value());
     return Status::Ok();
   }
 
