@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -39,6 +40,11 @@ std::optional<std::string> EnvironmentVariable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   if (value == nullptr) return std::nullopt;
   return std::string(value);
+}
+
+std::string CurrentDirectory() {
+  std::error_code error;
+  return std::filesystem::current_path(error).string();
 }
 
 bool StandardErrorIsTerminal() { return isatty(STDERR_FILENO) == 1; }

@@ -15,7 +15,9 @@ namespace weir {
 
 // Nothing if the variable is not set; an empty text if it is set to nothing. Any thread, as long as nobody changes them.
 std::optional<std::string> EnvironmentVariable(const std::string& name);
-// Standard error or output is a terminal.
+// Absolute; empty if the folder is gone.
+std::string CurrentDirectory();
+// Standard error is a terminal.
 bool StandardErrorIsTerminal();
 uint32_t ProcessorCount();
 // Resident size now, in bytes; 0 if unknown.

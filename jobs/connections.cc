@@ -1,3 +1,4 @@
+#include "base/process.h"
 #include "connectors/kafka/rdkafka_client.h"
 #include "connectors/register_connectors.h"
 #include "jobs/definition_command.h"
@@ -6,7 +7,7 @@ namespace weir::jobs {
 
 Connections::Connections() : file_system_(NewPosixFileSystem()), kafka_(connectors::NewRdKafkaClientFactory()) {
   operators::RegisterOperators(registry_);
-  connectors::RegisterConnectors(registry_, {.file_system = file_system_.get(), .kafka = kafka_.get()});
+  connectors::RegisterConnectors(registry_, {.file_system = file_system_.get(), .kafka = kafka_.get(), .working_directory = CurrentDirectory()});
 }
 
 Connections::~Connections() = default;

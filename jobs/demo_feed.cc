@@ -53,7 +53,7 @@ Status DemoFeed::WriteResolved() {
     const uint64_t n = written_ / options_.splits;
     if (n == 0) continue;
     std::string value;
-    AppendResolvedMessage(OrderAt(options_, split, n - 1).updated, value);
+    connectors::AppendResolvedMessage(OrderAt(options_, split, n - 1).updated, value);
     WEIR_RETURN_IF_ERROR(Produce("", value, split));
   }
   return Status::Ok();

@@ -178,7 +178,7 @@ std::string JobWorld::StartJob() {
   ports.stores = stores_.get();
   ports.budget = budget_.get();
   ports.on_done = [] {};
-  auto started = jobs::Job::Start(std::move(parsed->job), {.batches_per_step = 1}, std::move(ports));
+  auto started = jobs::Job::Start(std::move(parsed->job), {.restore = {}, .batches_per_step = 1}, std::move(ports));
   if (!started.has_value()) return started.error().ToString();
   running_ = std::move(*started);
   return {};
