@@ -194,13 +194,16 @@ AggregateOptions ReadOptions(const Options& options) {
 void CheckAggregate(const Options& options, Problems& problems) {
   const std::vector<std::string> keys = options.Strings("keys");
   for (const auto& [name, members] : options.ObjectMap("aggregates")) {
-    if (!members.Has("column")) {
-      if (members.String("function") == "count") continue;
+    const bool has_column = members.Has("column");
+    if (!has_column && members.String("function") != "count") {
       problems.push_back({members.PathOf("column"), "", "a column or an expression",
                           "a " + members.String("function") + " without a column"});
-    } else if (const auto column = BatchColumn::Parse(members.String("column")); !column.has_value()) {
-      problems.push_back({members.PathOf("column"), Quoted(members.String("column")), "a column or an SQL expression",
-                          column.error().message()});
+    }
+    if (has_column) {
+      if (auto problem = ExpressionProblem(members.String("column")); problem.has_value()) {
+        problems.push_back({members.PathOf("column"), Quoted(members.String("column")), "a column or an SQL expression",
+                            std::move(*problem)});
+      }
     }
     for (const std::string& key : keys) {
       if (key == name) problems.push_back({members.path(), "", "another name", "aggregate " + Quoted(name) + " has the name of a key"});
