@@ -44,6 +44,8 @@ class RdKafkaAdmin final : public KafkaAdmin {
   Result<std::vector<TopicMetadata>> Metadata(rd_kafka_topic_t* only);
   Status Failure(rd_kafka_t* client, std::string_view what, rd_kafka_resp_err_t error);
   Status AwaitTopic(const std::string& topic);
+  template <class F>
+  rd_kafka_resp_err_t Persist(rd_kafka_t* client, F call);
 
   // Set once.
   const KafkaConnection connection_;
@@ -104,6 +106,51 @@ Status RdKafkaAdmin::Failure(rd_kafka_t* client, std::string_view what, rd_kafka
   }
 }
 
+// Errors that end by themselves: a partition or a group is just getting its leader.
+bool IsPassing(rd_kafka_resp_err_t error) {
+  switch (error) {
+    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
+    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH:
+    case RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS:
+    case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_NOT_COORDINATOR:
+    case RD_KAFKA_RESP_ERR__WAIT_COORD:
+      return true;
+    default:
+      return false;
+  }
+}
+
+rd_kafka_resp_err_t FirstError(const rd_kafka_topic_partition_list_t& list) {
+  for (const rd_kafka_topic_partition_t& item : std::span(list.elems, static_cast<size_t>(list.cnt))) {
+    if (item.err != RD_KAFKA_RESP_ERR_NO_ERROR) return item.err;
+  }
+  return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+// Negative ones are librdkafka's way of saying none.
+std::vector<std::optional<int64_t>> OffsetsOf(const rd_kafka_topic_partition_list_t& list) {
+  std::vector<std::optional<int64_t>> offsets;
+  for (const rd_kafka_topic_partition_t& item : std::span(list.elems, static_cast<size_t>(list.cnt))) {
+    offsets.push_back(item.offset < 0 ? std::nullopt : std::optional(item.offset));
+  }
+  return offsets;
+}
+
+// Repeats `call` while its error is a passing one, within the timeout.
+template <class F>
+rd_kafka_resp_err_t RdKafkaAdmin::Persist(rd_kafka_t* client, F call) {
+  for (int waited_ms = 0;; waited_ms += kPropagationPollMs) {
+    const rd_kafka_resp_err_t error = call();
+    if (!IsPassing(error) || waited_ms >= timeout_ms()) return error;
+    rd_kafka_poll(client, kPropagationPollMs);
+  }
+}
+
 Result<std::vector<TopicMetadata>> RdKafkaAdmin::Metadata(rd_kafka_topic_t* only) {
   const rd_kafka_metadata_t* metadata = nullptr;
   const rd_kafka_resp_err_t error = rd_kafka_metadata(client_, only == nullptr ? 1 : 0, only, &metadata, timeout_ms());
@@ -141,8 +188,10 @@ Result<std::vector<Watermarks>> RdKafkaAdmin::QueryWatermarks(std::span<const To
   result.reserve(partitions.size());
   for (const TopicPartition& partition : partitions) {
     Watermarks marks;
-    const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-        client_, partition.topic.c_str(), partition.partition, &marks.low, &marks.high, timeout_ms());
+    const rd_kafka_resp_err_t error = Persist(client_, [&] {
+      return rd_kafka_query_watermark_offsets(client_, partition.topic.c_str(), partition.partition, &marks.low,
+                                              &marks.high, timeout_ms());
+    });
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
       return Error(Failure(client_, "first and last offset of " + partition.ToString(), error));
     }
@@ -153,34 +202,28 @@ Result<std::vector<Watermarks>> RdKafkaAdmin::QueryWatermarks(std::span<const To
 
 Result<std::vector<std::optional<int64_t>>> RdKafkaAdmin::OffsetsForTime(std::span<const TopicPartition> partitions,
                                                                          int64_t timestamp_ms) {
-  const auto list = NewPartitionList(partitions);
-  for (int i = 0; i < list->cnt; ++i) list->elems[i].offset = timestamp_ms;
-  const rd_kafka_resp_err_t error = rd_kafka_offsets_for_times(client_, list.get(), timeout_ms());
+  RdKafkaPtr<rd_kafka_topic_partition_list_t> list;
+  const rd_kafka_resp_err_t error = Persist(client_, [&] {
+    list = NewPartitionList(partitions);
+    for (int i = 0; i < list->cnt; ++i) list->elems[i].offset = timestamp_ms;
+    const rd_kafka_resp_err_t outcome = rd_kafka_offsets_for_times(client_, list.get(), timeout_ms());
+    return outcome != RD_KAFKA_RESP_ERR_NO_ERROR ? outcome : FirstError(*list);
+  });
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return Error(Failure(client_, "offsets for a time", error));
-  std::vector<std::optional<int64_t>> result;
-  for (int i = 0; i < list->cnt; ++i) {
-    const rd_kafka_topic_partition_t& item = list->elems[i];
-    if (item.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return Error(Failure(client_, "offset for a time in " + partitions[static_cast<size_t>(i)].ToString(), item.err));
-    }
-    result.push_back(item.offset < 0 ? std::nullopt : std::optional(item.offset));
-  }
-  return result;
+  return OffsetsOf(*list);
 }
 
 Result<std::vector<std::optional<int64_t>>> RdKafkaAdmin::CommittedOffsets(const std::string& group,
                                                                            std::span<const TopicPartition> partitions) {
   WEIR_ASSIGN_OR_RETURN(rd_kafka_t * client, GroupClient(group));
-  const auto list = NewPartitionList(partitions);
-  const rd_kafka_resp_err_t error = rd_kafka_committed(client, list.get(), timeout_ms());
+  RdKafkaPtr<rd_kafka_topic_partition_list_t> list;
+  const rd_kafka_resp_err_t error = Persist(client, [&] {
+    list = NewPartitionList(partitions);
+    const rd_kafka_resp_err_t outcome = rd_kafka_committed(client, list.get(), timeout_ms());
+    return outcome != RD_KAFKA_RESP_ERR_NO_ERROR ? outcome : FirstError(*list);
+  });
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return Error(Failure(client, "offsets of group " + group, error));
-  std::vector<std::optional<int64_t>> result;
-  for (int i = 0; i < list->cnt; ++i) {
-    const rd_kafka_topic_partition_t& item = list->elems[i];
-    if (item.err != RD_KAFKA_RESP_ERR_NO_ERROR) return Error(Failure(client, "offsets of group " + group, item.err));
-    result.push_back(item.offset < 0 ? std::nullopt : std::optional(item.offset));
-  }
-  return result;
+  return OffsetsOf(*list);
 }
 
 Status RdKafkaAdmin::CommitOffsets(const std::string& group, std::span<const PartitionStart> offsets) {
@@ -192,13 +235,14 @@ Status RdKafkaAdmin::CommitOffsets(const std::string& group, std::span<const Par
     rd_kafka_topic_partition_list_add(list.get(), item.partition.topic.c_str(), item.partition.partition)->offset =
         item.offset;
   }
-  // Through a queue, because the plain call waits without a bound.
-  const RdKafkaPtr<rd_kafka_queue_t> queue(rd_kafka_queue_new(client));
-  rd_kafka_resp_err_t error = rd_kafka_commit_queue(client, list.get(), queue.get(), nullptr, nullptr);
-  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+  const rd_kafka_resp_err_t error = Persist(client, [&] {
+    // Through a queue, because the plain call waits without a bound.
+    const RdKafkaPtr<rd_kafka_queue_t> queue(rd_kafka_queue_new(client));
+    const rd_kafka_resp_err_t sent = rd_kafka_commit_queue(client, list.get(), queue.get(), nullptr, nullptr);
+    if (sent != RD_KAFKA_RESP_ERR_NO_ERROR) return sent;
     const RdKafkaPtr<rd_kafka_event_t> event(rd_kafka_queue_poll(queue.get(), timeout_ms()));
-    error = event == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event.get());
-  }
+    return event == nullptr ? RD_KAFKA_RESP_ERR__TIMED_OUT : rd_kafka_event_error(event.get());
+  });
   if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return {};
   return Failure(client, "commit offsets of group " + group, error);
 }

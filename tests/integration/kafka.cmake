@@ -5,3 +5,5 @@ weir_add_test(kafka_conformance ${CMAKE_CURRENT_SOURCE_DIR}/kafka_conformance_te
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(kafka_source_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_source_test.cc
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(kafka_sink_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_sink_test.cc
+  LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)

@@ -158,7 +158,7 @@ TEST_P(KafkaSourceTest, case_H02_LatestIsConcreteForPartitionsNeverRead) {
 TEST_P(KafkaSourceTest, case_H03_FindsNewPartitions) {
   const std::string topic = Topic(2);
   auto driver = Started(Raw(topic, {{"discovery-interval", Text("300ms")}, {"start", Text("latest")}}), nullptr, 2);
-  ASSERT_TRUE(driver->Until([&] { return driver->ready(); }));
+  ASSERT_TRUE(driver->Until([&] { return driver->ready(); })) << driver->error.ToString();
   ASSERT_EQ(world_->AddPartitions(topic, 4).ToString(), "ok");
   for (int32_t p = 0; p < 4; ++p) world_->AppendValues(topic, p, {std::to_string(p)});
   ASSERT_TRUE(driver->ReadRows(4)) << driver->error.ToString();
@@ -175,7 +175,7 @@ TEST_P(KafkaSourceTest, case_H03_FindsNewPartitions) {
 TEST_P(KafkaSourceTest, case_H03_PartitionsAddedBetweenTwoRunsAreReadFromTheirStart) {
   const std::string topic = Topic(1);
   auto driver = Started(Raw(topic, {{"start", Text("latest")}}));
-  ASSERT_TRUE(driver->Until([&] { return driver->ready(); }));
+  ASSERT_TRUE(driver->Until([&] { return driver->ready(); })) << driver->error.ToString();
   const SourceSnapshot snapshot = driver->Snapshot(1);
   driver.reset();
   ASSERT_EQ(world_->AddPartitions(topic, 2).ToString(), "ok");
@@ -188,7 +188,7 @@ TEST_P(KafkaSourceTest, case_H03_ABoundedSourceDoesNotDiscover) {
   const std::string topic = Topic(1);
   world_->AppendValues(topic, 0, Numbers(0, 5));
   auto driver = Started(Raw(topic, {{"end", Text("latest")}, {"discovery-interval", Text("100ms")}}));
-  ASSERT_TRUE(driver->Until([&] { return driver->ready(); }));
+  ASSERT_TRUE(driver->Until([&] { return driver->ready(); })) << driver->error.ToString();
   ASSERT_EQ(world_->AddPartitions(topic, 2).ToString(), "ok");
   world_->AppendValues(topic, 1, {"not mine"});
   ASSERT_TRUE(driver->ReadToEnd()) << driver->error.ToString();

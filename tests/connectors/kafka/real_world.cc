@@ -156,6 +156,11 @@ Status RealWorld::AddPartitions(const std::string& topic, int partitions) {
     const auto found = admin->DescribeTopic(topic);
     return found.has_value() && found->partitions == partitions;
   });
+  // The producer here must hear of it as well.
+  const rd_kafka_metadata_t* metadata = nullptr;
+  if (rd_kafka_metadata(producer_, 0, nullptr, &metadata, kTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    rd_kafka_metadata_destroy(metadata);
+  }
   return grown ? Status() : Status::Unavailable("topic " + topic + " does not grow");
 }
 
