@@ -57,7 +57,7 @@ void RowCollector::PutRows(const SchemaPtr& schema, EventTime time, std::span<co
   if (!fits) {
     old = std::exchange(batch_, Batch());
     // A schema that keeps changing must not cost a full batch for each few rows.
-    if (!old.empty() && !old.full()) next_capacity_ = std::max(kBatchRowsMin, old.rows() * 2);
+    if (!old.empty() && !old.full()) next_capacity_ = std::max(kBatchRowsMin, next_capacity_ / 2);
     StartBatch(schema);
   }
   for (const CollectedRow& row : rows) {
