@@ -13,7 +13,7 @@
 namespace weir::connectors {
 namespace {
 
-constexpr size_t kReadBytes = 1 << 20;
+constexpr size_t kPartReadBytes = 1 << 20;
 
 std::string Hex(uint64_t number) {
   std::string text(16, '0');
@@ -31,7 +31,7 @@ Result<uint64_t> ChecksumOf(FileSystem& fs, const std::string& path) {
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
   Hasher hasher;
   for (uint64_t at = 0;;) {
-    WEIR_ASSIGN_OR_RETURN(const std::string piece, file->Read(at, kReadBytes));
+    WEIR_ASSIGN_OR_RETURN(const std::string piece, file->Read(at, kPartReadBytes));
     if (piece.empty()) return hasher.Digest();
     hasher.Update(piece);
     at += piece.size();

@@ -11,7 +11,7 @@ using operators::Value;
 using operators::ValueType;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool IsJsonSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // Four hexadecimal digits at `from`; nothing if there are none.
 std::optional<uint32_t> HexQuad(std::string_view text, size_t from) {
@@ -120,7 +120,7 @@ class Walker {
     return Fail(at_, std::move(what));
   }
   void Space() {
-    while (at_ < text_.size() && IsSpace(text_[at_])) ++at_;
+    while (at_ < text_.size() && IsJsonSpace(text_[at_])) ++at_;
   }
   bool Take(char c) {
     if (at_ >= text_.size() || text_[at_] != c) return false;
