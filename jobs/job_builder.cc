@@ -237,7 +237,7 @@ void JobBuilder::WireHosts() {
     std::vector<operators::ReaderPort*> ports;
     for (const auto& task : job_.tasks_) {
       if (job_.graph_.vertices[task->id().vertex].nodes.front() != node) continue;
-      job_.readers_.push_back(std::make_unique<HeldReader>(uid, *task));
+      job_.readers_.push_back(std::make_unique<HeldReader>(uid, *task, control_slot_->wakeup()));
       ports.push_back(job_.readers_.back().get());
     }
     host->SetReaders(std::move(ports));

@@ -12,6 +12,7 @@ void HeldReader::Do(std::function<void()> call) {
     call();
   } else {
     calls_.push_back(std::move(call));
+    wakeup_.Wake();
   }
 }
 

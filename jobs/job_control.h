@@ -24,7 +24,9 @@ namespace weir::jobs {
 // the splits' first positions are durable. Control lane only.
 class HeldReader final : public operators::ReaderPort {
  public:
-  HeldReader(std::string uid, operators::ReaderPort& task) : uid_(std::move(uid)), task_(task) {}
+  // `wakeup`: of the JobControl, which waits for the first assignment.
+  HeldReader(std::string uid, operators::ReaderPort& task, Wakeup& wakeup)
+      : uid_(std::move(uid)), task_(task), wakeup_(wakeup) {}
 
   void AddSplits(std::vector<operators::SourceSplit> splits) override;
   void NoMoreSplits() override;
@@ -40,6 +42,7 @@ class HeldReader final : public operators::ReaderPort {
 
   std::string uid_;
   operators::ReaderPort& task_;
+  Wakeup& wakeup_;
   bool released_ = false;
   std::vector<operators::SourceSplit> splits_;
   std::vector<std::function<void()>> calls_;

@@ -219,7 +219,7 @@ class Builder {
 
 std::string RandomJob::Definition(uint32_t parallelism) const {
   std::string text = "{\"name\":\"random\",\"parallelism\":" + std::to_string(parallelism) +
-                     ",\"checkpoint\":{\"storage\":\"/checkpoints\",\"interval\":\"200ms\",\"timeout\":\"60s\"}";
+                     ",\"checkpoint\":{\"storage\":\"/checkpoints\",\"interval\":\"10ms\",\"timeout\":\"60s\"}";
   for (const char* list : {"sources", "operators", "sinks"}) {
     text += ",\"" + std::string(list) + "\":[";
     bool first = true;
