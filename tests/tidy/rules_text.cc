@@ -113,7 +113,7 @@ const std::vector<Word>& Words() {
   static const std::vector<Word> words = {
       {"left-over", std::regex(Joined("\\b(TO", "DO|FIX") + Joined("ME|XX", "X)\\b")), "finish it, or open an issue",
        false},
-      {"machine-path", std::regex(Joined("(^|[^\\w.*/])/(home|ro", "ot|wo") + Joined("rk|Us", "ers)/")),
+      {"machine-path", std::regex(Joined("(^|[^\\w.*/])/(home|ro", "ot|wo") + Joined("rk|Us", "ers)/[\\w.-]{2}")),
        "no file knows the machine it was written on", false},
       {"throw", std::regex("\\bthrow\\b"), "failures are returned: Status and Result", true},
       {"using-namespace", std::regex("\\busing\\s+namespace\\s+(?!std::(literals|chrono_literals))"),
