@@ -1,5 +1,6 @@
 #include "jobs/definition_schema.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -32,7 +33,7 @@ Json NumberSchema(const OptionSpec& spec) {
   } else if (spec.type != OptionType::kInteger) {
     schema["minimum"] = 0;
   }
-  if (spec.max.has_value()) schema["maximum"] = *spec.max;
+  schema["maximum"] = spec.max.value_or(std::numeric_limits<int64_t>::max());
   return schema;
 }
 
