@@ -331,7 +331,7 @@ void CheckpointCoordinator::Durable(MonotonicTime now) {
   for (const CoordinatedTask& task : tasks_) task.participant->NotifyCheckpointDurable(barrier.id);
 }
 
-void CheckpointCoordinator::AbortPending(const Status& cause) {
+void CheckpointCoordinator::AbortPending(Status cause) {
   const CheckpointId id = pending_->id();
   pending_.reset();
   publishing_.reset();

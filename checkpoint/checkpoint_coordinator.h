@@ -161,7 +161,7 @@ class CheckpointCoordinator final : public Acknowledger {
   CheckpointMetadata BuildMetadata() const;
   Status AddOutput(CheckpointMetadata& metadata) const;
   void Durable(MonotonicTime now);
-  void AbortPending(const Status& cause);
+  void AbortPending(Status cause);
   void CountFailure(const Status& cause);
   bool StepAppliers();
   bool TellApplied();

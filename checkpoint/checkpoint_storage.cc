@@ -109,9 +109,8 @@ Result<std::unique_ptr<CheckpointStorage>> CheckpointStorage::Open(FileSystem& f
     return Error(Status::InvalidArgument("job name '" + job + "' can't be a folder's name"));
   }
   const std::string parent = WithoutTrailingSlash(storage_folder);
-  const bool is_new = !Exists(fs, parent);
   std::unique_ptr<CheckpointStorage> storage(new CheckpointStorage(fs, JoinPath(parent, job), job));
-  WEIR_RETURN_IF_ERROR(fs.CreateDirectories(storage->root_));
+  WEIR_RETURN_IF_ERROR(CreateDirectoriesDurably(fs, storage->root_));
   Result<std::unique_ptr<FileLock>> lock = fs.Lock(JoinPath(storage->root_, "lock"));
   if (!lock.has_value() && lock.error().code() == StatusCode::kFailedPrecondition) {
     return Error(Status::FailedPrecondition("job '" + job + "' is running already: another process holds its checkpoint folder " +
@@ -120,8 +119,6 @@ Result<std::unique_ptr<CheckpointStorage>> CheckpointStorage::Open(FileSystem& f
   if (!lock.has_value()) return Error(lock.error());
   storage->lock_ = std::move(*lock);
   WEIR_RETURN_IF_ERROR(storage->MakeFolders());
-  WEIR_RETURN_IF_ERROR(fs.SyncDirectory(parent));
-  if (is_new) WEIR_RETURN_IF_ERROR(fs.SyncDirectory(ParentDirectory(parent)));
   WEIR_RETURN_IF_ERROR(storage->LoadOrMakeId(random));
   return storage;
 }
@@ -221,9 +218,11 @@ Status CheckpointStorage::VerifyFiles(const CheckpointMetadata& metadata, Verify
 
 Status CheckpointStorage::SyncCheckpoint(const CheckpointMetadata& metadata) {
   WEIR_RETURN_IF_ERROR(SyncNewFiles(metadata));
-  const std::string folder = CheckpointFolder(metadata.id.number);
-  WEIR_RETURN_IF_ERROR(SyncFile(fs_, JoinPath(folder, kMetadataName)));
-  WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(folder));
+  // The folder's sync may have failed behind the rename, and a second one would say ok without having done anything: so
+  // the name is made anew, for the same bytes.
+  const std::string path = JoinPath(CheckpointFolder(metadata.id.number), kMetadataName);
+  WEIR_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(fs_, path));
+  WEIR_RETURN_IF_ERROR(WriteFileDurably(fs_, path, bytes));
   WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(root_));
   std::set<std::string>& synced = synced_[metadata.id.number];
   for (const state::StateFile& file : metadata.StateFiles()) synced.insert(file.path);

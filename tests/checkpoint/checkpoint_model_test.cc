@@ -90,8 +90,14 @@ class Life {
       return;
     }
     ++seen_["start: " + std::string(StatusCodeName(status.code()))];
-    if (status.code() == StatusCode::kCorruption) broken_ = status.ToString();
+    Judge(status);
     site.job.reset();
+  }
+
+  // Nothing is damaged, and where nobody else writes nothing can be refused.
+  void Judge(const Status& status) {
+    if (status.code() == StatusCode::kCorruption) broken_ = status.ToString();
+    if (status.code() == StatusCode::kFailedPrecondition && sites_.size() == 1) broken_ = status.ToString();
   }
 
   // Now and then the process will die at the nth disk step or fault site from now.
@@ -145,7 +151,7 @@ class Life {
     for (uint64_t i = 0; i < steps; ++i) {
       OneStep(*site.job);
       if (Crashed(site)) return;
-      if (!Broken().empty()) return;
+      if (!Broken().empty()) break;
       if (site.job->coordinator().outcome() != CheckpointCoordinator::Outcome::kRunning) return Ended(site);
     }
     ArmFaultSites({});
@@ -182,6 +188,7 @@ class Life {
     ArmFaultSites({});
     const Status cause = site.job->coordinator().failure();
     ++seen_["ended: " + std::string(StatusCodeName(cause.code()))];
+    Judge(cause);
     if (cause.code() == StatusCode::kFenced || random_.OneIn(3)) {
       site.job.reset();
       site.machine.fs.Disarm();
@@ -192,6 +199,7 @@ class Life {
     if (Crashed(site)) return;
     ++seen_[status.ok() ? "restarted inside" : "restart inside: " + std::string(StatusCodeName(status.code()))];
     if (!status.ok()) {
+      Judge(status);
       site.job.reset();
       site.machine.fs.Disarm();
     }
@@ -218,12 +226,15 @@ class Life {
       if (site->job != nullptr) Die(*site);
       site->machine.fs.Disarm();
     }
-    crash_odds_ = 1'000'000'000;
+    std::string refusal;
     for (const auto& site : sites_) {
       std::vector<FakeSystem*> systems;
       for (const auto& system : systems_) systems.push_back(system.get());
       FakeJob job(site->machine, systems);
-      if (!job.Start().ok()) continue;
+      if (const Status status = job.Start(); !status.ok()) {
+        refusal = status.ToString();
+        continue;
+      }
       for (int i = 0; i < 3; ++i) {
         job.Emit(3);
         job.Checkpoint();
@@ -238,7 +249,7 @@ class Life {
     }
     // Two machines may have lost what only the other one knew; then nobody may go on.
     ++seen_["no storage accepted"];
-    if (sites_.size() == 1) broken_ = "the only storage is refused though nobody else wrote";
+    if (sites_.size() == 1) broken_ = "the only storage is refused though nobody else wrote: " + refusal;
   }
 
   SeededRandom random_;
