@@ -37,6 +37,7 @@ std::vector<std::string> Payloads(const SubtaskSnapshot& snapshot) {
 
 // A sink task behind one channel, with a keyed sum in front of the sink; every step in the test's hand.
 struct TaskTest : ::testing::Test {
+  ~TaskTest() override { snapshots.reset(); }  // runs what it has left, which needs the rest
   void Make() {
     TaskOptions options;
     options.id = {2, 0};
