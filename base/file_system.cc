@@ -24,6 +24,17 @@ Status WriteFileDurably(FileSystem& fs, const std::string& path, std::string_vie
   return fs.SyncDirectory(ParentDirectory(path));
 }
 
+Status CreateDirectoriesDurably(FileSystem& fs, const std::string& path) {
+  WEIR_RETURN_IF_ERROR(fs.CreateDirectories(path));
+  WEIR_RETURN_IF_ERROR(fs.SyncDirectory(path));
+  for (std::string folder = path; folder != "/" && folder != ".";) {
+    folder = ParentDirectory(folder);
+    const Status status = fs.SyncDirectory(folder);
+    if (!status.ok() && status.code() != StatusCode::kFailedPrecondition) return status;
+  }
+  return Status::Ok();
+}
+
 Status SyncFile(FileSystem& fs, const std::string& path) {
   // Opening to append would make a missing file.
   WEIR_ASSIGN_OR_RETURN(const FileSystem::Info info, fs.Stat(path));

@@ -78,6 +78,9 @@ class FileSystem {
 Result<std::string> ReadFile(FileSystem& fs, const std::string& path);
 // Writes `path`.tmp, syncs, renames, syncs the folder: afterwards `path` has the old content or the new one.
 Status WriteFileDurably(FileSystem& fs, const std::string& path, std::string_view content);
+// Makes `path` with what is missing above it, and makes every name on the way durable, also one that was there: an earlier
+// process may have made it and died. Folders above that may not be opened were not made by us.
+Status CreateDirectoriesDurably(FileSystem& fs, const std::string& path);
 // Syncs the bytes of an existing file.
 Status SyncFile(FileSystem& fs, const std::string& path);
 bool Exists(FileSystem& fs, const std::string& path);

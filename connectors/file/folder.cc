@@ -15,8 +15,8 @@ std::string Escaped(std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string escaped;
   for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-                       c == '-';
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     if (plain) {
       escaped += c;
       continue;
@@ -29,18 +29,6 @@ std::string Escaped(std::string_view text) {
   return escaped;
 }
 
-// Makes `path` and what is missing above it, and syncs every folder that got a new name.
-Status CreateDurably(FileSystem& fs, const std::string& path) {
-  std::vector<std::string> to_sync;
-  for (std::string missing = path; !Exists(fs, missing); missing = ParentDirectory(missing)) {
-    to_sync.push_back(ParentDirectory(missing));
-    if (missing == to_sync.back()) break;
-  }
-  WEIR_RETURN_IF_ERROR(fs.CreateDirectories(path));
-  for (const std::string& folder : to_sync) WEIR_RETURN_IF_ERROR(fs.SyncDirectory(folder));
-  return Status::Ok();
-}
-
 }  // namespace
 
 SinkFolder::SinkFolder(std::string path, std::string_view job)
@@ -50,12 +38,7 @@ bool SinkFolder::IsPart(std::string_view hidden_name) {
   return hidden_name != "lock" && hidden_name != "marker" && hidden_name != "marker.tmp";
 }
 
-Status SinkFolder::Ensure(FileSystem& fs) const {
-  WEIR_RETURN_IF_ERROR(CreateDurably(fs, hidden_));
-  // The folders may be there without being durable: an earlier start can have ended between the two.
-  WEIR_RETURN_IF_ERROR(fs.SyncDirectory(path_));
-  return fs.SyncDirectory(ParentDirectory(path_));
-}
+Status SinkFolder::Ensure(FileSystem& fs) const { return CreateDirectoriesDurably(fs, hidden_); }
 
 std::string PartNameStem(std::string_view prefix, std::string_view uid, const UniqueId& attempt, uint32_t subtask) {
   std::string stem = Escaped(prefix);
