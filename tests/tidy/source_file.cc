@@ -72,6 +72,7 @@ class Blanker {
 
 constexpr std::array<std::string_view, 12> kEndings = {".h",    ".cc",    ".txt", ".cmake", ".md", ".json",
                                                        ".yaml", ".proto", ".yy",  ".xml",   ".py", ".supp"};
+// Not ours, or data that tests are about.
 constexpr std::array<std::string_view, 5> kSkippedFolders = {"build", ".git", ".cache", "input", "expected"};
 
 bool Wanted(const std::filesystem::path& path) {
@@ -103,6 +104,10 @@ int LineAt(std::string_view text, size_t offset) {
   return 1 + static_cast<int>(std::ranges::count(text.substr(0, offset), '\n'));
 }
 
+bool HoldsOneOf(std::string_view text, const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [&](const std::string& w) { return text.find(w) != std::string_view::npos; });
+}
+
 std::string CodeOnly(std::string_view text) { return Blanker(text).Run(); }
 
 std::string WithoutPreprocessor(std::string_view code) {
@@ -125,7 +130,8 @@ std::vector<SourceFile> ReadTree(const std::string& root) {
        entry != std::filesystem::recursive_directory_iterator(); ++entry) {
     const std::string name = entry->path().filename().string();
     if (entry->is_directory()) {
-      if (std::ranges::find(kSkippedFolders, name) != kSkippedFolders.end()) entry.disable_recursion_pending();
+      const bool skipped = std::ranges::find(kSkippedFolders, name) != kSkippedFolders.end();
+      if (skipped || name.ends_with("corpus")) entry.disable_recursion_pending();
       continue;
     }
     if (!entry->is_regular_file() || !Wanted(entry->path())) continue;

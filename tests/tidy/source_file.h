@@ -24,6 +24,9 @@ std::vector<std::string_view> Lines(std::string_view text);
 // 1 for the first line.
 int LineAt(std::string_view text, size_t offset);
 
+// Cheap, to be asked before a regular expression is.
+bool HoldsOneOf(std::string_view text, const std::vector<std::string>& words);
+
 // C++ with comments and what stands in literals replaced by spaces. Same length, same lines.
 std::string CodeOnly(std::string_view text);
 // The same, and preprocessor lines are gone too.
