@@ -116,6 +116,14 @@ class Life {
     }
   }
 
+  // A running process meets an error of the disk; a sync that failed has lost its data.
+  void ArmError(Site& site) {
+    if (!random_.OneIn(5)) return;
+    using simulation::FaultAction;
+    site.machine.fs.Arm({.nth = 1 + random_.Below(60), .action = random_.OneIn(4) ? FaultAction::kErrorAfter : FaultAction::kError});
+    ++seen_["disk error armed"];
+  }
+
   bool Crashed(Site& site) {
     if (site.job == nullptr || !site.job->life().Dead()) return false;
     ++seen_["crash"];
@@ -148,6 +156,7 @@ class Life {
 
   void Work(Site& site, uint64_t steps) {
     ArmCrash(site);
+    ArmError(site);
     for (uint64_t i = 0; i < steps; ++i) {
       OneStep(*site.job);
       if (Crashed(site)) return;
@@ -195,6 +204,7 @@ class Life {
       return;
     }
     site.job->EndAttempt();
+    site.machine.fs.Disarm();
     const Status status = site.job->Start();
     if (Crashed(site)) return;
     ++seen_[status.ok() ? "restarted inside" : "restart inside: " + std::string(StatusCodeName(status.code()))];
