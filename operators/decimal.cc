@@ -124,6 +124,29 @@ bool ReadExponent(std::string_view text, int64_t* exponent) {
   return true;
 }
 
+// The common case, "12.50": at most 18 digits without an exponent. False: look again, in full.
+bool ParseShort(std::string_view text, int64_t* unscaled, int* scale) {
+  constexpr size_t kLongest = 18;
+  if (text.empty() || text.size() > kLongest) return false;
+  const bool negative = text.front() == '-';
+  if (negative) text.remove_prefix(1);
+  size_t point = text.size();
+  int64_t value = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (IsDigit(text[i])) {
+      value = value * 10 + (text[i] - '0');
+    } else if (text[i] == '.' && point == text.size() && i != 0 && i + 1 != text.size()) {
+      point = i;
+    } else {
+      return false;
+    }
+  }
+  if (text.empty()) return false;
+  *unscaled = negative ? -value : value;
+  *scale = point == text.size() ? 0 : static_cast<int>(text.size() - point - 1);
+  return true;
+}
+
 }  // namespace
 
 std::string_view DecimalErrorText(DecimalError error) {
@@ -137,6 +160,9 @@ std::string_view DecimalErrorText(DecimalError error) {
 }
 
 DecimalResult Decimal::Parse(std::string_view text) {
+  int64_t short_unscaled = 0;
+  int short_scale = 0;
+  if (ParseShort(text, &short_unscaled, &short_scale)) return Decimal(short_unscaled, short_scale);
   if (text == "NaN" || text == "Infinity" || text == "-Infinity") return std::unexpected(DecimalError::kNotFinite);
   size_t i = 0;
   bool negative = false;
@@ -197,6 +223,11 @@ DecimalResult Decimal::Add(const Decimal& other) const {
 }
 
 DecimalResult Decimal::Multiply(const Decimal& other) const {
+  constexpr Int128 kHalf = Int128{1} << 62U;
+  if (unscaled_ > -kHalf && unscaled_ < kHalf && other.unscaled_ > -kHalf && other.unscaled_ < kHalf &&
+      scale_ + other.scale_ <= kScaleMax) {
+    return Decimal(static_cast<Int128>(static_cast<int64_t>(unscaled_)) * static_cast<int64_t>(other.unscaled_), scale_ + other.scale_);
+  }
   Uint128 product = 0;
   if (__builtin_mul_overflow(Magnitude(unscaled_), Magnitude(other.unscaled_), &product) || product >= kLimit ||
       scale_ + other.scale_ > kScaleMax) {

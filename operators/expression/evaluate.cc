@@ -8,8 +8,6 @@
 namespace weir::operators::expression {
 namespace {
 
-constexpr Value kMissing = Value();
-
 bool Satisfies(CompareOp op, int order) {
   switch (op) {
     case CompareOp::kEqual: return order == 0;
@@ -47,15 +45,6 @@ bool Evaluator::Fail(const Node& node, std::string_view message) {
 
 bool Evaluator::FailType(const Node& node, std::string_view what, const Value& value) {
   return Fail(node, std::string("expected ").append(what).append(", found ").append(SqlName(value.type())));
-}
-
-const Value* Evaluator::Operand(const Node& node, Value* scratch) {
-  if (node.kind == NodeKind::kLiteral) return &node.literal;
-  if (node.kind == NodeKind::kColumn) {
-    const int32_t index = index_[node.column];
-    return index < 0 ? &kMissing : row_ + index;
-  }
-  return Eval(node, scratch) ? scratch : nullptr;
 }
 
 bool Evaluator::Eval(const Node& node, Value* out) {

@@ -40,7 +40,12 @@ class Evaluator {
 
  private:
   // The operand's value: in the row, in the tree, or evaluated into `scratch`. Null: failed.
-  const Value* Operand(const Node& node, Value* scratch);
+  const Value* Operand(const Node& node, Value* scratch) {
+    if (node.kind == NodeKind::kLiteral) return &node.literal;
+    if (node.kind != NodeKind::kColumn) return Eval(node, scratch) ? scratch : nullptr;
+    const int32_t index = index_[node.column];
+    return index < 0 ? &missing_ : row_ + index;
+  }
   bool EvalLogic(const Node& node, Value* out);
   bool EvalNot(const Node& node, Value* out);
   bool EvalCompare(const Node& node, Value* out);
@@ -74,6 +79,7 @@ class Evaluator {
   bool IntegerArithmetic(const Node& node, int64_t a, int64_t b, Value* out);
   bool DecimalArithmetic(const Node& node, const Value& a, const Value& b, Value* out);
 
+  const Value missing_;  // what a column is that the schema lacks
   const Tree* tree_;
   SchemaPtr schema_;
   std::vector<int32_t> index_;  // by tree column; -1: the schema lacks it
