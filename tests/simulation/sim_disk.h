@@ -103,8 +103,8 @@ class SimDisk {
   // Makes the durable state what is seen, from `folder` down.
   void ShowDurable(SimNode& folder, Random& random, std::optional<UnsyncedData> data);
 
+  uint64_t next_id_ = 1;  // before what is made with it
   SimNodePtr root_;
-  uint64_t next_id_ = 1;
   uint64_t used_bytes_ = 0;
   std::vector<NameOperation> operations_;
 };
