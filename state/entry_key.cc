@@ -1,5 +1,8 @@
 #include "state/entry_key.h"
 
+#include <bit>
+#include <cstring>
+
 #include "base/bytes.h"
 #include "base/check.h"
 
@@ -11,9 +14,11 @@ constexpr size_t kFixedSize = 8;
 }  // namespace
 
 void EncodeEntryKey(StateId state, const EntryKey& key, std::string& out) {
-  out.clear();
-  AppendBigEndian32(out, key.hash);
-  AppendBigEndian32(out, state.value);
+  // Every access of state comes by here: the fixed part goes in at once.
+  uint64_t fixed = uint64_t{key.hash} << 32 | state.value;
+  if constexpr (std::endian::native == std::endian::little) fixed = __builtin_bswap64(fixed);
+  out.resize(kFixedSize);
+  std::memcpy(out.data(), &fixed, kFixedSize);
   AppendVarint(out, key.key.size());
   out.append(key.key);
   out.append(key.name_space);

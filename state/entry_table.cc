@@ -18,8 +18,6 @@ constexpr uint32_t kSupersededEpoch = UINT32_MAX;
 constexpr uint64_t kChangedOverheadBytes = 8 + 16;
 // A node of the ordered index with the allocator's share.
 constexpr uint64_t kOrderedOverheadBytes = 48;
-// How many slots one call of EvictTo looks at: bounds what a Put can cost.
-constexpr int kEvictionSteps = 512;
 
 // What an allocator takes for `size` bytes, rounded up as jemalloc rounds, so that the budget counts what is really
 // taken and the rest of a block is room for a value to grow into. The same everywhere: the simulator depends on it.
@@ -105,8 +103,20 @@ size_t EntryTable::Probe(std::string_view key, uint64_t hash) const {
   return slot;
 }
 
+uint64_t EntryTable::HashOf(std::string_view key) { return Hash64(key); }
+
+void EntryTable::TouchEntry(uint64_t hash) const {
+  const Slot& slot = slots_[hash & (slots_.size() - 1)];
+  if (slot.hash != hash || slot.entry == 0) return;
+  constexpr size_t kLine = 64;
+  const auto* entry = reinterpret_cast<const char*>(EntryOf(slot));
+  __builtin_prefetch(entry);
+  __builtin_prefetch(entry + kLine);
+  __builtin_prefetch(entry + 2 * kLine);
+}
+
 size_t EntryTable::Locate(std::string_view key) {
-  const uint64_t hash = Hash64(key);
+  const uint64_t hash = HashOf(key);
   if (last_valid_ && hash == last_hash_) {
     const Slot& slot = slots_[last_slot_];
     if (slot.entry == 0 ? last_missing_ == key : EntryOf(slot)->key() == key) return last_slot_;
@@ -253,9 +263,9 @@ std::vector<const Entry*> EntryTable::SortedEntriesOf(uint32_t state_id) const {
   return entries;
 }
 
-void EntryTable::EvictTo(uint64_t bytes_max) {
+void EntryTable::EvictTo(uint64_t bytes_max, uint64_t steps) {
   const size_t mask = slots_.size() - 1;
-  for (int step = 0; step < kEvictionSteps && clean_bytes_ > 0 && bytes() > bytes_max; ++step) {
+  for (uint64_t step = 0; step < steps && clean_bytes_ > 0 && bytes() > bytes_max; ++step) {
     Slot& slot = slots_[hand_];
     if (slot.entry == 0) {
       hand_ = (hand_ + 1) & mask;

@@ -54,6 +54,12 @@ class EntryTable {
   // Entries of this state are also kept in order of their keys, for ScanOrdered. Before its first entry.
   void KeepOrdered(uint32_t state_id);
 
+  // For a batch of keys: TouchSlot for each, then TouchEntry for each, brings what Find will look at into the processor's
+  // cache; the waits for memory overlap.
+  static uint64_t HashOf(std::string_view key);
+  void TouchSlot(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
+  void TouchEntry(uint64_t hash) const;
+
   // Null: the table does not know. Valid until the next call that changes the table.
   const Entry* Find(std::string_view key);
   // A changed entry; nothing for the value: removed. Right after a Find of the same key there is no second probe.
@@ -75,8 +81,9 @@ class EntryTable {
   void FrozenFailed();
   bool frozen_pending() const { return frozen_pending_; }
 
-  // Gives up clean entries until the table has at most `bytes`, or for a bounded number of steps.
-  void EvictTo(uint64_t bytes);
+  // Gives up clean entries until the table has at most `bytes`, or after `steps` slots: bounds what a call can cost.
+  static constexpr uint64_t kEvictionSteps = 512;
+  void EvictTo(uint64_t bytes, uint64_t steps = kEvictionSteps);
   // True once a clean entry with a value was given up: from then on a key that is not here may be in the store.
   bool evicted() const { return evicted_; }
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kOperatorKind = "operator";
 constexpr std::string_view kMapKind = "map";
+constexpr uint64_t kStepsPerLoad = 64;        // of eviction: more than one entry in so many slots is clean
 constexpr uint64_t kShareRefreshMask = 255;  // writes between two looks at the share of the budget
 
 std::string Quoted(const StateDescription& state) {
@@ -146,6 +147,13 @@ class TableState final : public SubtaskState {
   }
 
   Status Prefetch(StateId state, std::span<const EntryKey> keys) override {
+    hashes_.clear();
+    for (const EntryKey& key : keys) {
+      EncodeEntryKey(state, key, key_);
+      hashes_.push_back(EntryTable::HashOf(key_));
+      table_.TouchSlot(hashes_.back());
+    }
+    for (const uint64_t hash : hashes_) table_.TouchEntry(hash);
     if (Complete()) return Status::Ok();
     missing_.clear();
     for (const EntryKey& key : keys) {
@@ -296,7 +304,7 @@ class TableState final : public SubtaskState {
     WEIR_RETURN_IF_ERROR(levels_->writer->store().MultiGet(keys, values));
     WEIR_CHECK_EQ(values.size(), keys.size());
     // Room first: nothing that was just loaded may go again.
-    if (table_.bytes() > share_) table_.EvictTo(share_);
+    if (table_.bytes() > share_) table_.EvictTo(share_, EntryTable::kEvictionSteps + keys.size() * kStepsPerLoad);
     for (size_t i = 0; i < keys.size(); ++i) {
       table_.LoadClean(keys[i], values[i].has_value() ? std::optional<std::string_view>(*values[i]) : std::nullopt);
     }
@@ -335,6 +343,7 @@ class TableState final : public SubtaskState {
   uint64_t store_reads_ = 0;
   std::string key_;
   std::vector<std::string> missing_;
+  std::vector<uint64_t> hashes_;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "state/ordered_map_store.h"
 #include "state/rocksdb_store.h"
 #include "state/table_state.h"
+#include "tests/state/unsynced_file_system.h"
 
 namespace weir::state {
 
@@ -60,7 +61,7 @@ class TemporaryFolder {
 class StateWorld {
  public:
   explicit StateWorld(StoreKind kind, uint64_t budget_bytes = 64u << 20)
-      : fs_(NewPosixFileSystem()), budget_(budget_bytes) {
+      : fs_(std::make_unique<UnsyncedFileSystem>()), budget_(budget_bytes) {
     stores_ = kind == StoreKind::kRocksDb ? NewRocksDbStoreFactory(budget_) : NewOrderedMapStoreFactory(*fs_);
   }
 
