@@ -16,8 +16,8 @@ class KafkaClientFactory;
 // The outside world as connectors see it. What is pointed to outlives the registry and everything made by it.
 struct ConnectorPorts {
   FileSystem* file_system = nullptr;
-  KafkaClientFactory* kafka = nullptr;      // null: no kafka connectors
-  std::string working_directory = {};       // of relative paths in a definition; empty: they are refused
+  KafkaClientFactory* kafka = nullptr;  // null: no kafka connectors
+  std::string working_directory = {};   // of relative paths in a definition; empty: they are refused
 };
 
 // file, generator, kafka; blackhole, file, kafka, print.

@@ -1,4 +1,4 @@
-// The sink "blackhole": takes every row and forgets it; the subtask's metrics count. For measuring what comes before it.
+// The sink "blackhole": takes every row and forgets it; the subtask's metrics count. For measuring what is before it.
 #pragma once
 
 #include "operators/registry.h"

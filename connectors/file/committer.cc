@@ -20,7 +20,8 @@ Status FileCommitter::Fence() {
   if (lock_ != nullptr) return Status::Ok();
   WEIR_RETURN_IF_ERROR(folder_.Ensure(fs_));
   Result<std::unique_ptr<FileLock>> lock = fs_.Lock(folder_.lock());
-  if (!lock.has_value()) return lock.error().WithContext("sink folder " + folder_.path() + " is in use by this job already");
+  if (!lock.has_value())
+    return lock.error().WithContext("sink folder " + folder_.path() + " is in use by this job already");
   lock_ = std::move(*lock);
   return Status::Ok();
 }
@@ -67,14 +68,15 @@ Status FileCommitter::Apply(const Marker& marker, std::span<const Committable> c
 Status FileCommitter::CheckOwner(const UniqueId& attempt) {
   WEIR_ASSIGN_OR_RETURN(const std::optional<Marker> found, ReadMarkerFile(fs_, folder_.marker()));
   if (!found.has_value()) {
-    return Status::FailedPrecondition("marker file " + folder_.marker() + " is gone: the sink folder was emptied or replaced");
+    return Status::FailedPrecondition("marker file " + folder_.marker() +
+                                      " is gone: the sink folder was emptied or replaced");
   }
   if (found->attempt == attempt) return Status::Ok();
   return Status::Fenced("sink folder " + folder_.path() + " was taken over by attempt " + found->attempt.ToString());
 }
 
-// A part has been published before if its final name is there with its content; a power loss between two folders' syncs can
-// leave the hidden name beside it.
+// A part has been published before if its final name is there with its content; a power loss between two folders' syncs
+// can leave the hidden name beside it.
 Status FileCommitter::Publish(const Part& part) {
   const std::string final_path = folder_.Part(part.name);
   const std::string hidden_path = folder_.HiddenPart(part.name);
@@ -86,7 +88,8 @@ Status FileCommitter::Publish(const Part& part) {
   if (published.code() != StatusCode::kNotFound) return published;
   const Status hidden = VerifyPart(fs_, hidden_path, part, inherited_.contains(part.name));
   if (hidden.code() == StatusCode::kNotFound) {
-    return Status::Corruption("part " + part.name + " of the checkpoint is neither at " + hidden_path + " nor at " + final_path);
+    return Status::Corruption("part " + part.name + " of the checkpoint is neither at " + hidden_path + " nor at " +
+                              final_path);
   }
   WEIR_RETURN_IF_ERROR(hidden);
   WEIR_RETURN_IF_ERROR(fs_.Rename(hidden_path, final_path));

@@ -1,7 +1,7 @@
-// Publishes the parts of durable checkpoints in one sink folder (checkpoint-protocol, "Files"). The fence is a flock on a
-// file of the job's hidden folder, held from Fence until the committer is gone; the marker is a file beside it. Parts of
-// one checkpoint appear one by one, and then the marker: whoever reads the folder meanwhile sees some of them, whoever
-// reads the marker knows which are complete. Called on the committer's own Worker only.
+// Publishes the parts of durable checkpoints in one sink folder (checkpoint-protocol, "Files"). The fence is a flock on
+// a file of the job's hidden folder, held from Fence until the committer is gone; the marker is a file beside it. Parts
+// of one checkpoint appear one by one, and then the marker: whoever reads the folder meanwhile sees some of them,
+// whoever reads the marker knows which are complete. Called on the committer's own Worker only.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 #include "connectors/file/enumerator.h"
 
 #include <nlohmann/json.hpp>
+
 #include <utility>
 
 #include "base/bytes.h"
@@ -22,7 +23,8 @@ Result<std::vector<std::string>> ListFiles(FileSystem& fs, const std::string& pa
   }
   WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs.List(folder));
   for (const std::string& name : names) {
-    if (name.starts_with('.') || !MatchesPattern(name, pattern)) continue;  // a hidden file is somebody's unfinished one
+    if (name.starts_with('.') || !MatchesPattern(name, pattern))
+      continue;  // a hidden file is somebody's unfinished one
     std::string file = JoinPath(folder, name);
     const Result<FileSystem::Info> info = fs.Stat(file);
     if (info.has_value() && !info->directory) files.push_back(std::move(file));

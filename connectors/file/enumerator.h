@@ -1,5 +1,5 @@
-// Finds the files of a file source and gives each to the reader that its name's hash chooses. State: the names that were
-// ever assigned, as a JSON list. Control thread; listing folders is a Worker's job.
+// Finds the files of a file source and gives each to the reader that its name's hash chooses. State: the names that
+// were ever assigned, as a JSON list. Control thread; listing folders is a Worker's job.
 #pragma once
 
 #include <memory>

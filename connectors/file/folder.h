@@ -1,9 +1,9 @@
 // The names in a sink folder, and nothing else's business to spell them:
 //
-//   <folder>/<prefix>-<uid>-<attempt>-<subtask>-<sequence>.jsonl     a part that its checkpoint has published
-//   <folder>/.weir-<job>/<the same name>                             hidden: being written, or waiting for its checkpoint
-//   <folder>/.weir-<job>/marker                                      what the folder has (marker.h)
-//   <folder>/.weir-<job>/lock                                        the fence: flock, for the life of a committer
+//   <folder>/<prefix>-<uid>-<attempt>-<subtask>-<sequence>.jsonl   a part that its checkpoint has published
+//   <folder>/.weir-<job>/<the same name>   hidden: being written, or waiting for its checkpoint
+//   <folder>/.weir-<job>/marker            what the folder has (marker.h)
+//   <folder>/.weir-<job>/lock              the fence: flock, for the life of a committer
 //
 // <attempt> is a random number of the start that wrote the part, so that no name is ever used twice. Plain values.
 #pragma once

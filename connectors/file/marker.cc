@@ -1,6 +1,7 @@
 #include "connectors/file/marker.h"
 
 #include <nlohmann/json.hpp>
+
 #include <utility>
 
 #include "base/bytes.h"
@@ -47,7 +48,8 @@ Result<checkpoint::Marker> MarkerFromText(std::string_view text) {
   }
   const nlohmann::json version = json.value("version", nlohmann::json());
   if (version != kVersion) {
-    return Error(Status::Corruption("it has version " + version.dump() + ", this program knows " + std::to_string(kVersion)));
+    return Error(
+        Status::Corruption("it has version " + version.dump() + ", this program knows " + std::to_string(kVersion)));
   }
   checkpoint::Marker marker;
   const auto job = json.find("job");

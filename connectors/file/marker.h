@@ -1,6 +1,7 @@
-// The marker file of a sink folder: which checkpoint's output the folder has. One JSON object on one line, for people too:
+// The marker file of a sink folder: which checkpoint's output the folder has. One JSON object, on one line in the file:
 //
-//   {"attempt":"<32 hex>","checkpoint":{"id":"<32 hex>","number":7},"checksum":"<16 hex>","job":"orders","storage":"<32 hex>","version":1}
+//   {"attempt":"<32 hex>","checkpoint":{"id":"<32 hex>","number":7},"checksum":"<16 hex>",
+//    "job":"orders","storage":"<32 hex>","version":1}
 //
 // checksum: of the same line without that member. Committer thread only.
 #pragma once

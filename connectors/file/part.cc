@@ -1,9 +1,10 @@
 #include "connectors/file/part.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -72,13 +73,14 @@ Result<Part> PartFromJson(std::string_view payload) {
 Status VerifyPart(FileSystem& fs, const std::string& path, const Part& part, bool deep) {
   WEIR_ASSIGN_OR_RETURN(const FileSystem::Info info, fs.Stat(path));
   if (info.directory || info.size_bytes != part.size_bytes) {
-    return Status::Corruption("file " + path + " has " + std::to_string(info.size_bytes) + " bytes, the checkpoint says " +
-                              std::to_string(part.size_bytes));
+    return Status::Corruption("file " + path + " has " + std::to_string(info.size_bytes) +
+                              " bytes, the checkpoint says " + std::to_string(part.size_bytes));
   }
   if (!deep) return Status::Ok();
   WEIR_ASSIGN_OR_RETURN(const uint64_t checksum, ChecksumOf(fs, path));
   if (checksum == part.checksum) return Status::Ok();
-  return Status::Corruption("file " + path + " has checksum " + Hex(checksum) + ", the checkpoint says " + Hex(part.checksum));
+  return Status::Corruption("file " + path + " has checksum " + Hex(checksum) + ", the checkpoint says " +
+                            Hex(part.checksum));
 }
 
 PartWriter::PartWriter(FileSystem& fs, SinkFolder folder, bool publish)

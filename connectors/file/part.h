@@ -38,8 +38,8 @@ class PartWriter {
 
   // To the part `name`, which is made if it is not the open one; no part may be open then.
   Status Append(const std::string& name, std::string_view data);
-  // Closes the open part: its bytes and its hidden name are on disk. After a failure of Append or Seal the part's content
-  // is unknown, and every later call fails in the same way: what fsync has refused is never tried again.
+  // Closes the open part: its bytes and its hidden name are on disk. After a failure of Append or Seal the part's
+  // content is unknown, and every later call fails in the same way: what fsync has refused is never tried again.
   Result<Part> Seal(uint64_t rows);
   // Hidden parts of another attempt whose names are `name_begin` and attempt, subtask, sequence: left over by a crash.
   // Only where nobody publishes parts later on.

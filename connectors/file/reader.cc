@@ -1,7 +1,8 @@
 #include "connectors/file/reader.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -23,8 +24,9 @@ Result<std::string> ReadFrom(FileSystem& fs, const std::string& path, uint64_t o
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
   WEIR_ASSIGN_OR_RETURN(const uint64_t size, file->Size());
   if (size < offset) {
-    return Error(Status::FailedPrecondition("file " + path + " has " + std::to_string(size) + " bytes, the position in it is " +
-                                            std::to_string(offset) + ": it was cut off or replaced"));
+    return Error(Status::FailedPrecondition("file " + path + " has " + std::to_string(size) +
+                                            " bytes, the position in it is " + std::to_string(offset) +
+                                            ": it was cut off or replaced"));
   }
   return file->Read(offset, kReadBytes);
 }
@@ -116,7 +118,8 @@ Status FileReader::TakeResults() {
   while (std::optional<ReadResult> result = results_->Take()) {
     reading_ = false;
     WEIR_ASSIGN_OR_RETURN(const std::string bytes, std::move(result->bytes));
-    const auto file = std::find_if(files_.begin(), files_.end(), [&](const File& each) { return each.path == result->path; });
+    const auto file =
+        std::find_if(files_.begin(), files_.end(), [&](const File& each) { return each.path == result->path; });
     if (file == files_.end()) continue;
     file->bytes.erase(0, file->begin);
     file->searched -= file->begin;
@@ -131,9 +134,8 @@ Status FileReader::TakeResults() {
 
 void FileReader::RequestRead(const File& file) {
   if (std::exchange(reading_, true)) return;
-  worker_->Submit([this, path = file.path, offset = file.read_offset] {
-    results_->Post({path, ReadFrom(fs_, path, offset)});
-  });
+  worker_->Submit(
+      [this, path = file.path, offset = file.read_offset] { results_->Post({path, ReadFrom(fs_, path, offset)}); });
 }
 
 Result<size_t> FileReader::ReadLines(File& file, operators::SourceOutput& output) {
@@ -148,8 +150,8 @@ Result<size_t> FileReader::ReadLines(File& file, operators::SourceOutput& output
     ++file.position.line;
     if (file.long_bytes > 0) {
       status = BadLine(file, file.long_line,
-                       Status::InvalidArgument("the line has " + std::to_string(line_bytes) + " bytes, max-line-bytes is " +
-                                               std::to_string(options_.line_bytes_max)),
+                       Status::InvalidArgument("the line has " + std::to_string(line_bytes) +
+                                               " bytes, max-line-bytes is " + std::to_string(options_.line_bytes_max)),
                        output);
       file.long_bytes = 0;
       file.long_line.clear();
@@ -204,7 +206,8 @@ Status FileReader::Deserialize(File& file, std::string_view line, operators::Sou
   return BadLine(file, line, status, output);
 }
 
-Status FileReader::BadLine(const File& file, std::string_view line, const Status& problem, operators::SourceOutput& output) {
+Status FileReader::BadLine(const File& file, std::string_view line, const Status& problem,
+                           operators::SourceOutput& output) {
   if (options_.bad_records == BadRecordPolicy::kFail) {
     return problem.WithContext(file.path + ":" + std::to_string(file.position.line));
   }

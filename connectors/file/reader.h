@@ -1,7 +1,7 @@
 // Reads the lines of its files: one file after the other, or in turn when following. A Worker of the reader's own reads
-// ahead; the task's thread cuts the bytes into lines and lets the format read them. The position in a file moves behind a
-// line when the line's rows are emitted, so that a snapshot between two polls is exact. Memory: a read or two of 1 MiB and
-// one line a file that is being read.
+// ahead; the task's thread cuts the bytes into lines and lets the format read them. The position in a file moves behind
+// a line when the line's rows are emitted, so that a snapshot between two polls is exact. Memory: a read or two of 1
+// MiB and one line a file that is being read.
 #pragma once
 
 #include <cstdint>
@@ -50,12 +50,12 @@ class FileReader final : public operators::SourceReader {
     uint64_t read_offset = 0;  // of the next read
     std::string bytes;         // read, not cut into lines yet: from `begin` on
     size_t begin = 0;
-    size_t searched = 0;       // no line end before this
-    bool at_end = false;       // the last read came to the file's end
-    bool end_told = false;     // the greatest watermark is out
-    bool reported = false;     // finished, and a snapshot says so
-    std::string long_line;     // the beginning of a line that is too long
-    uint64_t long_bytes = 0;   // of that line so far; 0: none
+    size_t searched = 0;      // no line end before this
+    bool at_end = false;      // the last read came to the file's end
+    bool end_told = false;    // the greatest watermark is out
+    bool reported = false;    // finished, and a snapshot says so
+    std::string long_line;    // the beginning of a line that is too long
+    uint64_t long_bytes = 0;  // of that line so far; 0: none
   };
   struct ReadResult {
     std::string path;

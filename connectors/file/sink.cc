@@ -14,33 +14,36 @@ using operators::OptionSpec;
 using operators::OptionType;
 
 std::vector<OptionSpec> FileSinkOptions() {
-  return {{.name = "path", .type = OptionType::kString, .required = true, .doc = "The folder; made if missing."},
-          {.name = "prefix", .type = OptionType::kString, .default_text = "part", .doc = "What file names begin with."},
-          {.name = "delivery",
-           .type = OptionType::kEnum,
-           .default_text = "exactly-once",
-           .doc = "exactly-once: a part appears when its checkpoint is durable. at-least-once: as soon as it is closed, at a "
-                  "barrier or at a roll bound; a restart may write rows again.",
-           .choices = {"exactly-once", "at-least-once"}},
-          {.name = "roll-bytes",
-           .type = OptionType::kBytes,
-           .default_text = "128MiB",
-           .doc = "A part is closed when it has this many bytes.",
-           .min = 1},
-          {.name = "roll-rows",
-           .type = OptionType::kInteger,
-           .default_text = "1000000000000",
-           .doc = "A part is closed when it has this many rows.",
-           .min = 1},
-          {.name = "roll-age",
-           .type = OptionType::kDuration,
-           .default_text = "1d",
-           .doc = "A part is closed by the first row that comes this long after it was begun; every barrier closes it anyway.",
-           .min = 1},
-          {.name = "row-kind-column",
-           .type = OptionType::kString,
-           .default_text = "",
-           .doc = "A member that tells +I, -U, +U or -D. Without it -U is left out and -D is an error."}};
+  return {
+      {.name = "path", .type = OptionType::kString, .required = true, .doc = "The folder; made if missing."},
+      {.name = "prefix", .type = OptionType::kString, .default_text = "part", .doc = "What file names begin with."},
+      {.name = "delivery",
+       .type = OptionType::kEnum,
+       .default_text = "exactly-once",
+       .doc =
+           "exactly-once: a part appears when its checkpoint is durable. at-least-once: as soon as it is closed, at a "
+           "barrier or at a roll bound; a restart may write rows again.",
+       .choices = {"exactly-once", "at-least-once"}},
+      {.name = "roll-bytes",
+       .type = OptionType::kBytes,
+       .default_text = "128MiB",
+       .doc = "A part is closed when it has this many bytes.",
+       .min = 1},
+      {.name = "roll-rows",
+       .type = OptionType::kInteger,
+       .default_text = "1000000000000",
+       .doc = "A part is closed when it has this many rows.",
+       .min = 1},
+      {.name = "roll-age",
+       .type = OptionType::kDuration,
+       .default_text = "1d",
+       .doc =
+           "A part is closed by the first row that comes this long after it was begun; every barrier closes it anyway.",
+       .min = 1},
+      {.name = "row-kind-column",
+       .type = OptionType::kString,
+       .default_text = "",
+       .doc = "A member that tells +I, -U, +U or -D. Without it -U is left out and -D is an error."}};
 }
 
 }  // namespace
@@ -63,7 +66,8 @@ operators::SinkType FileSinkType(FileSystem& fs, std::string working_directory) 
     if (!options.Has("path")) return;  // reported as missing
     const Result<std::string> path = AbsolutePath(options.String("path"), working_directory);
     if (!path.has_value()) {
-      problems.push_back({options.PathOf("path"), options.String("path"), "the path of a folder", path.error().message()});
+      problems.push_back(
+          {options.PathOf("path"), options.String("path"), "the path of a folder", path.error().message()});
     }
   };
   const auto create = [&fs, working_directory](const Options& options) -> Result<std::unique_ptr<operators::Sink>> {

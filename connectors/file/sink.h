@@ -24,7 +24,8 @@ class FileSink final : public operators::Sink {
   const std::string row_kind_column_;
 };
 
-// `fs` outlives everything that the type creates. Relative paths are below `working_directory`, refused if that is empty.
+// `fs` outlives everything that the type creates. Relative paths are below `working_directory`, refused if that is
+// empty.
 operators::SinkType FileSinkType(FileSystem& fs, std::string working_directory);
 
 }  // namespace weir::connectors

@@ -91,8 +91,9 @@ operators::SourceType FileSourceType(FileSystem& fs, std::string working_directo
     if (!path.has_value()) {
       problems.push_back({options.PathOf("path"), written, "the path of a file", path.error().message()});
     } else if (ParentDirectory(*path).find_first_of("*?") != std::string::npos) {
-      problems.push_back({options.PathOf("path"), written, "* and ? in the last part only",
-                          "the folder part of path " + written + " holds * or ?: only the file's name may be a pattern"});
+      problems.push_back(
+          {options.PathOf("path"), written, "* and ? in the last part only",
+           "the folder part of path " + written + " holds * or ?: only the file's name may be a pattern"});
     }
   };
   const auto create = [&fs, working_directory](const Options& options) -> Result<std::unique_ptr<operators::Source>> {

@@ -1,6 +1,6 @@
-// The source "file": one record a line, from a file or from all files of a folder that match a pattern; read to the end,
-// or followed as they grow and as new ones appear. A file is a split. Files are only ever appended to: one that has
-// become shorter than the position in it fails the job. Made by the registry.
+// The source "file": one record a line, from a file or from all files of a folder that match a pattern; read to the
+// end, or followed as they grow and as new ones appear. A file is a split. Files are only ever appended to: one that
+// has become shorter than the position in it fails the job. Made by the registry.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,8 @@ struct FileSourceOptions {
 // True if `name` is of the form `pattern`: * is any text, ? any one byte.
 bool MatchesPattern(std::string_view name, std::string_view pattern);
 
-// `fs` outlives everything that the type creates. Relative paths are below `working_directory`, refused if that is empty.
+// `fs` outlives everything that the type creates. Relative paths are below `working_directory`, refused if that is
+// empty.
 operators::SourceType FileSourceType(FileSystem& fs, std::string working_directory);
 
 }  // namespace weir::connectors

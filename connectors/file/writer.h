@@ -60,13 +60,13 @@ class FileSinkWriter final : public operators::SinkWriter {
   std::string stem_;
 
   // The task's thread only.
-  std::string text_;        // of the open part, not yet submitted
-  std::string spare_;       // an empty buffer with room
-  std::string part_name_;   // empty: no part is open
+  std::string text_;       // of the open part, not yet submitted
+  std::string spare_;      // an empty buffer with room
+  std::string part_name_;  // empty: no part is open
   uint64_t part_bytes_ = 0;
   uint64_t part_rows_ = 0;
   MonotonicTime part_begin_;
-  uint64_t sequence_ = 0;   // of the next part
+  uint64_t sequence_ = 0;  // of the next part
   uint64_t waiting_bytes_ = 0;
   uint64_t seals_waiting_ = 0;
   std::vector<Part> sealed_;  // since the last PrepareCommit

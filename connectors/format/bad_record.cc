@@ -19,7 +19,9 @@ Batch DeadLetter(const RawRecord& record, const Status& problem, const std::stri
   operators::EventTime time = operators::EventTime::Min();
   if (record.timestamp_ms >= 0) time = {.wall_ns = record.timestamp_ms * 1'000'000, .logical = 0};
   Value* row = batch.AddRow(operators::RowKind::kInsert, time);
-  const auto text = [&](ValueType type, std::string_view bytes) { return Value::Text(type, batch.arena().Copy(bytes)); };
+  const auto text = [&](ValueType type, std::string_view bytes) {
+    return Value::Text(type, batch.arena().Copy(bytes));
+  };
   const auto bytes = [&](const std::optional<std::string_view>& original) {
     return original.has_value() ? text(ValueType::kBytes, *original) : Value::Null();
   };
@@ -36,12 +38,14 @@ Batch DeadLetter(const RawRecord& record, const Status& problem, const std::stri
 }  // namespace
 
 operators::OptionSpec BadRecordOption() {
-  return {.name = "bad-records",
-          .type = operators::OptionType::kEnum,
-          .default_text = "fail",
-          .doc = "What happens to a record that can't be read: the job fails, it is skipped and counted, or it goes to the "
-                 "output <id>.dead-letter with its bytes and the error.",
-          .choices = {"fail", "skip", "dead-letter"}};
+  return {
+      .name = "bad-records",
+      .type = operators::OptionType::kEnum,
+      .default_text = "fail",
+      .doc =
+          "What happens to a record that can't be read: the job fails, it is skipped and counted, or it goes to the "
+          "output <id>.dead-letter with its bytes and the error.",
+      .choices = {"fail", "skip", "dead-letter"}};
 }
 
 BadRecordPolicy BadRecordPolicyOf(const operators::Options& options) {

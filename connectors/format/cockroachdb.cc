@@ -45,7 +45,8 @@ Status CockroachdbDeserializer::Deserialize(const RawRecord& record, RowCollecto
   JsonMember& before = members_[kBefore];
   if (after.value.absent() && !members_[kResolved].value.absent()) return PutResolved(collector);
   WEIR_ASSIGN_OR_RETURN(const EventTime time, TimeOf(record));
-  if (before.value.has_text() && !before.is_row) return Status::InvalidArgument("member before is neither an object nor null");
+  if (before.value.has_text() && !before.is_row)
+    return Status::InvalidArgument("member before is neither an object nor null");
   if (after.is_row) {
     if (before.is_row) {
       JsonMember* const rows[] = {&before, &after};
@@ -59,9 +60,9 @@ Status CockroachdbDeserializer::Deserialize(const RawRecord& record, RowCollecto
     return Status::Ok();
   }
   if (after.value.null()) return PutDeletion(record, time, collector);
-  return Status::InvalidArgument(after.value.absent()
-                                     ? "not a changefeed message of the wrapped envelope: neither after nor resolved is there"
-                                     : "member after is neither an object nor null");
+  return Status::InvalidArgument(
+      after.value.absent() ? "not a changefeed message of the wrapped envelope: neither after nor resolved is there"
+                           : "member after is neither an object nor null");
 }
 
 Status CockroachdbDeserializer::PutResolved(RowCollector& collector) {

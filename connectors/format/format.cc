@@ -43,33 +43,35 @@ class RawSerializer final : public Serializer {
 }  // namespace
 
 std::vector<OptionSpec> DeserializerOptions() {
-  return {{.name = "format",
-           .type = OptionType::kEnum,
-           .default_text = "json",
-           .doc = "How a record's value is read: one JSON object, the bytes as they are (column value), or a CockroachDB "
-                  "changefeed message.",
-           .choices = {"json", "raw", "cockroachdb"}},
-          {.name = "envelope",
-           .type = OptionType::kEnum,
-           .default_text = "wrapped",
-           .doc = "The changefeed's envelope (cockroachdb).",
-           .choices = {"wrapped"}},
-          {.name = "columns",
-           .type = OptionType::kStringList,
-           .default_text = "[]",
-           .doc = "The members to read (json, cockroachdb); empty: all that turn up."},
-          {.name = "key-columns",
-           .type = OptionType::kStringList,
-           .default_text = "[]",
-           .doc = "Names of the record key's values, for deletions of a changefeed without diff (cockroachdb)."},
-          MetadataOption()};
+  return {
+      {.name = "format",
+       .type = OptionType::kEnum,
+       .default_text = "json",
+       .doc = "How a record's value is read: one JSON object, the bytes as they are (column value), or a CockroachDB "
+              "changefeed message.",
+       .choices = {"json", "raw", "cockroachdb"}},
+      {.name = "envelope",
+       .type = OptionType::kEnum,
+       .default_text = "wrapped",
+       .doc = "The changefeed's envelope (cockroachdb).",
+       .choices = {"wrapped"}},
+      {.name = "columns",
+       .type = OptionType::kStringList,
+       .default_text = "[]",
+       .doc = "The members to read (json, cockroachdb); empty: all that turn up."},
+      {.name = "key-columns",
+       .type = OptionType::kStringList,
+       .default_text = "[]",
+       .doc = "Names of the record key's values, for deletions of a changefeed without diff (cockroachdb)."},
+      MetadataOption()};
 }
 
 void CheckDeserializerOptions(const Options& options, operators::Problems& problems) {
   const std::string& format = options.String("format");
   CheckMetadata(options, format == "cockroachdb", problems);
   if (format == "raw" && !options.Strings("columns").empty()) {
-    problems.push_back({options.PathOf("columns"), "", "no columns", "format raw has one column, value: columns can't choose"});
+    problems.push_back(
+        {options.PathOf("columns"), "", "no columns", "format raw has one column, value: columns can't choose"});
   }
   if (format != "cockroachdb" && !options.Strings("key-columns").empty()) {
     problems.push_back({options.PathOf("key-columns"), "", "format cockroachdb",
@@ -79,7 +81,8 @@ void CheckDeserializerOptions(const Options& options, operators::Problems& probl
     std::vector<std::string> names = options.Strings(name);
     std::sort(names.begin(), names.end());
     if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
-      problems.push_back({options.PathOf(name), *twice, "each name once", std::string(name) + " has \"" + *twice + "\" twice"});
+      problems.push_back(
+          {options.PathOf(name), *twice, "each name once", std::string(name) + " has \"" + *twice + "\" twice"});
     }
   }
 }
@@ -104,7 +107,8 @@ std::vector<OptionSpec> SerializerOptions() {
 }
 
 void CheckSerializerOptions(const Options& options, operators::Problems& problems) {
-  if (options.String("format") == "raw" && options.Has("row-kind-column") && !options.String("row-kind-column").empty()) {
+  if (options.String("format") == "raw" && options.Has("row-kind-column") &&
+      !options.String("row-kind-column").empty()) {
     problems.push_back({options.PathOf("row-kind-column"), options.String("row-kind-column"), "format json",
                         "row-kind-column belongs to format json, the format here is raw"});
   }
@@ -112,7 +116,8 @@ void CheckSerializerOptions(const Options& options, operators::Problems& problem
 
 Result<std::unique_ptr<Serializer>> NewSerializer(const Options& options) {
   if (options.String("format") == "raw") return std::make_unique<RawSerializer>();
-  return std::make_unique<JsonWriter>(options.Has("row-kind-column") ? options.String("row-kind-column") : std::string());
+  return std::make_unique<JsonWriter>(options.Has("row-kind-column") ? options.String("row-kind-column")
+                                                                     : std::string());
 }
 
 }  // namespace weir::connectors

@@ -21,7 +21,7 @@ namespace weir::connectors {
 
 // A record as the outside system gave it: views that live during the call.
 struct RawRecord {
-  std::string_view topic;     // a file source: the file's path
+  std::string_view topic;  // a file source: the file's path
   int32_t partition = 0;
   int64_t offset = 0;         // a file source: the line number, from 1
   int64_t timestamp_ms = -1;  // since 1970-01-01T00:00:00Z; -1: none

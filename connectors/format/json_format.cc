@@ -43,7 +43,8 @@ JsonDeserializer::JsonDeserializer(const operators::Options& options)
 
 Status JsonDeserializer::Deserialize(const RawRecord& record, RowCollector& collector) {
   if (!record.value.has_value()) return Status::Ok();
-  if (record.value->empty()) return Status::InvalidArgument("the value is empty: neither a JSON object nor a tombstone");
+  if (record.value->empty())
+    return Status::InvalidArgument("the value is empty: neither a JSON object nor a tombstone");
   const std::string_view text = collector.CopyPadded(*record.value);
   WEIR_RETURN_IF_ERROR(reader_.ReadRow(text, collector.arena(), row_));
   metadata_.Fill(record, Value(), KeyType(record), collector.arena(), row_.row);

@@ -1,6 +1,6 @@
-// Formats "json" - a record's value is one JSON object, each member a column, kind +I - and "raw" - the whole value is one
-// column `value` of bytes. A null value gives no row. The event time is the record's timestamp. One object a reader, on
-// its task's thread.
+// Formats "json" - a record's value is one JSON object, each member a column, kind +I - and "raw" - the whole value is
+// one column `value` of bytes. A null value gives no row. The event time is the record's timestamp. One object a
+// reader, on its task's thread.
 #pragma once
 
 #include "connectors/format/format.h"

@@ -1,8 +1,8 @@
-// The idea: simdjson's first stage lists the offset of each token ('{', '}', '[', ']', ':', ',', the start of each string and
-// of each other scalar), having checked UTF-8, closed strings and control characters with vector instructions. Every token
-// ends where the next begins, less white space. So one pass over the list is a parser: it sees each member's name and
-// value as a piece of the text, and looks inside only where the value is wanted. When anything is not as it should be, the
-// slow walk of json_text.h says what and where.
+// The idea: simdjson's first stage lists the offset of each token ('{', '}', '[', ']', ':', ',', the start of each
+// string and of each other scalar), having checked UTF-8, closed strings and control characters with vector
+// instructions. Every token ends where the next begins, less white space. So one pass over the list is a parser: it
+// sees each member's name and value as a piece of the text, and looks inside only where the value is wanted. When
+// anything is not as it should be, the slow walk of json_text.h says what and where.
 #include "connectors/format/json_reader.h"
 
 #include <simdjson.h>
@@ -186,9 +186,8 @@ class JsonReader::Walk {
     if (depth > kJsonDepthMax || at_ >= count_) return false;
     switch (Peek()) {
       case '{':
-        return Object([&](size_t, std::string_view) {
-                 return Skip(depth + 1) ? Outcome::kOk : Outcome::kBroken;
-               }) == Outcome::kOk;
+        return Object([&](size_t, std::string_view) { return Skip(depth + 1) ? Outcome::kOk : Outcome::kBroken; }) ==
+               Outcome::kOk;
       case '[':
         ++at_;
         if (Take(']')) return true;
@@ -237,15 +236,16 @@ Status JsonReader::Read(std::string_view text, Arena& arena, std::span<JsonMembe
   if (text.size() > tokens_->capacity) {
     if (text.size() > simdjson::SIMDJSON_MAXSIZE_BYTES) return Status::InvalidArgument("longer than 4 GiB");
     const size_t capacity = std::max<size_t>(text.size() * 2, 16 * 1024);
-    const simdjson::error_code error =
-        tokens_->stage == nullptr
-            ? simdjson::get_active_implementation()->create_dom_parser_implementation(capacity, kDepthUnused, tokens_->stage)
-            : tokens_->stage->set_capacity(capacity);
+    const simdjson::error_code error = tokens_->stage == nullptr
+                                           ? simdjson::get_active_implementation()->create_dom_parser_implementation(
+                                                 capacity, kDepthUnused, tokens_->stage)
+                                           : tokens_->stage->set_capacity(capacity);
     if (error != simdjson::SUCCESS) return Status::ResourceExhausted(simdjson::error_message(error));
     tokens_->capacity = capacity;
   }
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-  if (tokens_->stage->stage1(bytes, text.size(), simdjson::stage1_mode::regular) != simdjson::SUCCESS) return Broken(text);
+  if (tokens_->stage->stage1(bytes, text.size(), simdjson::stage1_mode::regular) != simdjson::SUCCESS)
+    return Broken(text);
   for (bool again = false;; again = true) {
     Walk pass(text, tokens_->stage->structural_indexes.get(), tokens_->stage->n_structural_indexes, arena);
     const Outcome outcome = walk(pass);

@@ -1,9 +1,11 @@
-// Reads JSON objects into values: strict (RFC 8259), exact (numbers keep their digits), and without an allocation of its
-// own a record. simdjson's first stage finds the tokens and checks UTF-8; one walk over them takes out what is asked for
-// and checks the rest. One reader a deserializer, on its task's thread.
+// Reads JSON objects into values: strict (RFC 8259), exact (numbers keep their digits), and without an allocation of
+// its own a record. simdjson's first stage finds the tokens and checks UTF-8; one walk over them takes out what is
+// asked for and checks the rest. One reader a deserializer, on its task's thread.
 //
-//   a number     Int64, or Decimal with the text as it stands          null              Null (a missing member: Absent)
-//   a string     String, unescaped                                     an object, array  Json with its text as it stands
+//   a number          Int64, or Decimal with its text as it stands
+//   a string          String, unescaped
+//   null              Null (a missing member: Absent)
+//   an object, array  Json with its text as it stands
 //
 // A name that occurs twice in an object: the last one holds, as in PostgreSQL's jsonb.
 #pragma once
@@ -34,9 +36,9 @@ class JsonReader {
   JsonReader();
   ~JsonReader();
 
-  // `text` has RowCollector::kPaddingBytes readable bytes behind it and stays as long as the values; unescaped text goes
-  // to `arena`. InvalidArgument: what is wrong and at which byte; what was taken out so far is then of no use.
-  // The whole text is one object, whose members become the row of `into` (name unused).
+  // `text` has RowCollector::kPaddingBytes readable bytes behind it and stays as long as the values; unescaped text
+  // goes to `arena`. InvalidArgument: what is wrong and at which byte; what was taken out so far is then of no use. The
+  // whole text is one object, whose members become the row of `into` (name unused).
   Status ReadRow(std::string_view text, operators::Arena& arena, JsonMember& into);
   // Takes the named members out of the whole text's object, resets those that it lacks, passes over all others.
   Status ReadMembers(std::string_view text, operators::Arena& arena, std::span<JsonMember> members);

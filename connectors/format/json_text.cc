@@ -188,7 +188,8 @@ class Walker {
     }
     if (at_ == begin) return Expect("a value");
     if (ParseJsonNumber(text_.substr(begin, at_ - begin)).has_value()) return true;
-    return Fail(begin, "expected a number, found '" + std::string(text_.substr(begin, std::min<size_t>(at_ - begin, 40))) + "'");
+    return Fail(begin, "expected a number, found '" +
+                           std::string(text_.substr(begin, std::min<size_t>(at_ - begin, 40))) + "'");
   }
 
   bool WalkString() {
@@ -269,7 +270,9 @@ std::optional<size_t> UnescapeJson(std::string_view escaped, char* out) {
   size_t at = 0;
   while (at < escaped.size()) {
     const void* found = std::memchr(escaped.data() + at, '\\', escaped.size() - at);
-    const size_t run = (found == nullptr ? escaped.size() : static_cast<size_t>(static_cast<const char*>(found) - escaped.data())) - at;
+    const size_t run =
+        (found == nullptr ? escaped.size() : static_cast<size_t>(static_cast<const char*>(found) - escaped.data())) -
+        at;
     if (run > 0) std::memcpy(to, escaped.data() + at, run);
     to += run;
     at += run;

@@ -1,5 +1,5 @@
-// The small pieces of JSON's grammar that the reader applies to single tokens, and the slow walk that finds where a broken
-// text is broken. Pure functions; strict as RFC 8259: no comments, no NaN, no lone surrogate, UTF-8 only.
+// The small pieces of JSON's grammar that the reader applies to single tokens, and the slow walk that finds where a
+// broken text is broken. Pure functions; strict as RFC 8259: no comments, no NaN, no lone surrogate, UTF-8 only.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace weir::connectors {
 // Objects and arrays nested deeper than this are refused.
 inline constexpr size_t kJsonDepthMax = 200;
 
-// A number token: Int64 where it is an integer of 64 bits, else a Decimal whose text is `token` itself ("-0" too, so that
-// nothing is lost). Nothing if it is not JSON's number grammar.
+// A number token: Int64 where it is an integer of 64 bits, else a Decimal whose text is `token` itself ("-0" too, so
+// that nothing is lost). Nothing if it is not JSON's number grammar.
 std::optional<operators::Value> ParseJsonNumber(std::string_view token);
 
 // What stands between a string's quotes, unescaped into `out`, which has room for escaped.size() bytes. The bytes

@@ -91,7 +91,9 @@ char* PutString(char* to, std::string_view text) {
 
 char* PutBase64(char* to, std::string_view bytes) {
   constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const auto at = [&](size_t i) { return i < bytes.size() ? static_cast<uint32_t>(static_cast<unsigned char>(bytes[i])) : 0U; };
+  const auto at = [&](size_t i) {
+    return i < bytes.size() ? static_cast<uint32_t>(static_cast<unsigned char>(bytes[i])) : 0U;
+  };
   *to++ = '"';
   for (size_t i = 0; i < bytes.size(); i += 3) {
     const uint32_t three = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
@@ -266,7 +268,8 @@ Status JsonWriter::Append(const operators::Batch& batch, size_t row, std::string
   if (row_kind_name_.empty() && operators::IsRetraction(kind)) {
     if (kind == RowKind::kUpdateBefore) return Status::Ok();
     return Status::InvalidArgument(
-        "a deletion (-D) reached a sink that writes plain rows: name a member for the row's kind in row-kind-column, or "
+        "a deletion (-D) reached a sink that writes plain rows: name a member for the row's kind in row-kind-column, "
+        "or "
         "filter deletions out");
   }
   const Value* values = batch.row(row);

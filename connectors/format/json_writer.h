@@ -1,10 +1,12 @@
-// Writes rows as JSON objects, one line each: exact digits, members in column order, absent ones left out, SQL NULL as null.
-// One writer a sink, on its task's thread.
+// Writes rows as JSON objects, one line each: exact digits, members in column order, absent ones left out, SQL NULL as
+// null. One writer a sink, on its task's thread.
 //
-//   int64, decimal   their digits as they are (NaN and infinities in quotes)     bytes      base64, in quotes
-//   double           the shortest text that reads back the same                  date       "2024-02-29"
-//   string           escaped, in quotes                                          time       "13:00:01.250000"
-//   json             as it is, on one line                                       timestamp  "2024-02-29T13:00:01", with zone ...Z
+//   int64, decimal   their digits as they are (NaN and infinities in quotes)
+//   double           the shortest text that reads back the same
+//   string, bytes    escaped, base64; in quotes
+//   json             as it is, on one line
+//   date, time       "2024-02-29", "13:00:01.250000"
+//   timestamp        "2024-02-29T13:00:01", with zone "2024-02-29T13:00:01Z"
 #pragma once
 
 #include <string>
@@ -25,8 +27,8 @@ void AppendJsonValue(const operators::Value& value, std::string& out);
 
 class JsonWriter final : public Serializer {
  public:
-  // `row_kind_column`: the member that tells +I, -U, +U, -D. Without one an update's -U is left out, as its +U follows, and
-  // a deletion is an error: a plain object can't say it.
+  // `row_kind_column`: the member that tells +I, -U, +U, -D. Without one an update's -U is left out, as its +U follows,
+  // and a deletion is an error: a plain object can't say it.
   explicit JsonWriter(std::string row_kind_column);
 
   Status Append(const operators::Batch& batch, size_t row, std::string& out) override;

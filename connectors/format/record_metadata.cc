@@ -60,9 +60,8 @@ void RecordMetadata::Fill(const RawRecord& record, Value updated, ValueType key_
       case Field::kPartition: value = Value::Int64(record.partition); break;
       case Field::kOffset: value = Value::Int64(record.offset); break;
       case Field::kTimestamp:
-        value = record.timestamp_ms < 0
-                    ? Value::Null()
-                    : Value::Temporal(ValueType::kTimestampTz, record.timestamp_ms * kMicrosPerMs);
+        value = record.timestamp_ms < 0 ? Value::Null()
+                                        : Value::Temporal(ValueType::kTimestampTz, record.timestamp_ms * kMicrosPerMs);
         break;
       case Field::kKey:
         value = record.key.has_value() ? Value::Text(key_type, arena.Copy(*record.key)) : Value::Null();
@@ -76,8 +75,9 @@ operators::OptionSpec MetadataOption() {
   return {.name = std::string(kOption),
           .type = operators::OptionType::kStringMap,
           .default_text = "{}",
-          .doc = "What a record carries beside its value, as columns: topic, partition, offset, timestamp, key, and for "
-                 "cockroachdb updated, each with the column's name."};
+          .doc =
+              "What a record carries beside its value, as columns: topic, partition, offset, timestamp, key, and for "
+              "cockroachdb updated, each with the column's name."};
 }
 
 void CheckMetadata(const operators::Options& options, bool changefeed, operators::Problems& problems) {

@@ -102,7 +102,8 @@ void RowCollector::Cut() {
   WEIR_CHECK(output_ != nullptr);
   Batch batch = std::exchange(batch_, Batch());
   if (!batch.empty()) {
-    if (batch.capacity() - batch.rows() < kRowsOfRecordMax) next_capacity_ = std::min(batch.capacity() * 2, batch_rows_);
+    if (batch.capacity() - batch.rows() < kRowsOfRecordMax)
+      next_capacity_ = std::min(batch.capacity() * 2, batch_rows_);
     Status emitted = output_->Emit(std::move(batch));
     if (status_.ok()) status_ = std::move(emitted);
   }

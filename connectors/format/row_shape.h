@@ -1,7 +1,7 @@
-// Which member of an object becomes which column. Either the columns are wanted ones, named beforehand - everything else
-// is passed over - or they are all that turn up: the shape grows with the members it meets, so that a topic with several
-// tables or a changing table keeps one schema and is never cut into small batches; what a row lacks is absent in it.
-// The reader asks for members in the order of the record before, so that the answer is one comparison a member.
+// Which member of an object becomes which column. Either the columns are wanted ones, named beforehand - everything
+// else is passed over - or they are all that turn up: the shape grows with the members it meets, so that a topic with
+// several tables or a changing table keeps one schema and is never cut into small batches; what a row lacks is absent
+// in it. The reader asks for members in the order of the record before, so that the answer is one comparison a member.
 // Belongs to one deserializer.
 #pragma once
 
@@ -54,7 +54,7 @@ class RowShape {
   std::vector<std::string> columns_;
   std::unordered_map<std::string, int32_t> index_;  // never iterated
   std::vector<Prediction> predicted_;
-  std::string key_;               // for look-ups, so that they allocate nothing
+  std::string key_;              // for look-ups, so that they allocate nothing
   operators::SchemaPtr schema_;  // null: a column has been added since
 };
 

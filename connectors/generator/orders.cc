@@ -22,11 +22,12 @@ constexpr int64_t kNsPerUs = 1'000;
 constexpr size_t kAmountDigitsMax = 24;
 
 constexpr std::array<std::string_view, 5> kCurrencies = {"EUR", "USD", "GBP", "CHF", "JPY"};
-constexpr std::array<std::string_view, 6> kRegions = {"eu-west", "eu-north", "us-east", "us-west", "ap-south", "sa-east"};
+constexpr std::array<std::string_view, 6> kRegions = {"eu-west", "eu-north", "us-east",
+                                                      "us-west", "ap-south", "sa-east"};
 constexpr std::array<std::string_view, 5> kStatuses = {"new", "paid", "packed", "shipped", "returned"};
 constexpr std::array<std::string_view, 6> kNotes = {
     "please leave the parcel with the neighbours",   "ring twice, the bell is a little quiet",
-    "gift wrapping, no invoice inside, thank you",    "deliver after six in the evening if possible",
+    "gift wrapping, no invoice inside, thank you",   "deliver after six in the evening if possible",
     "fragile: porcelain, this side up, keep it dry", "call the customer an hour before delivery"};
 
 // The finalizer of SplitMix64: every bit of the input reaches every bit of the result.
@@ -97,8 +98,8 @@ Order OrderAt(const OrdersOptions& options, uint32_t split, uint64_t n) {
 }
 
 const operators::SchemaPtr& OrdersSchema() {
-  static const operators::SchemaPtr schema = std::make_shared<const operators::Schema>(std::vector<std::string>{
-      "amount", "created_at", "currency", "customer_id", "id", "note", "region", "status"});
+  static const operators::SchemaPtr schema = std::make_shared<const operators::Schema>(
+      std::vector<std::string>{"amount", "created_at", "currency", "customer_id", "id", "note", "region", "status"});
   return schema;
 }
 

@@ -1,10 +1,11 @@
-// The preset "orders": rows of an order table as a CockroachDB changefeed would send them, about 277 bytes a message. Row n of
-// a split is a pure function of (seed, splits, split, n), so that any part of the stream can be made again at any time,
-// e.g. by an oracle. Two forms of the same row: typed values, and the changefeed's message and key. Any thread.
+// The preset "orders": rows of an order table as a CockroachDB changefeed would send them, about 277 bytes a message.
+// Row n of a split is a pure function of (seed, splits, split, n), so that any part of the stream can be made again at
+// any time, e.g. by an oracle. Two forms of the same row: typed values, and the changefeed's message and key. Pure.
 //
 //   key    [100000000042]
-//   value  {"after": {"amount": 431.07, "created_at": "2024-01-01T00:00:00.042000Z", "currency": "EUR", "customer_id": 9017,
-//          "id": 100000000042, "note": "...", "region": "eu-west", "status": "paid"}, "updated": "1704067200042000000.0000000000"}
+//   value  {"after": {"amount": 431.07, "created_at": "2024-01-01T00:00:00.042000Z", "currency": "EUR",
+//          "customer_id": 9017, "id": 100000000042, "note": "...", "region": "eu-west", "status": "paid"},
+//          "updated": "1704067200042000000.0000000000"}
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct Order {
   int64_t id = 0;           // no two rows have the same
   int64_t customer_id = 0;  // from 0, below OrdersOptions::customers
   int64_t amount_cents = 0;
-  int64_t created_us = 0;   // since 1970-01-01T00:00:00Z; rises within a split
+  int64_t created_us = 0;                           // since 1970-01-01T00:00:00Z; rises within a split
   std::string_view currency, note, region, status;  // constants
   operators::EventTime updated;                     // rises within a split
 };

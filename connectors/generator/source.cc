@@ -1,8 +1,9 @@
 #include "connectors/generator/source.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -184,45 +185,46 @@ Status GeneratorReader::Emit(Split& split, uint64_t count, operators::SourceOutp
 }
 
 operators::SourceType GeneratorSourceType() {
-  return {.name = "generator",
-          .doc = "Rows made up by a seeded preset, the same ones each time.",
-          .options = {{.name = "preset",
-                       .type = OptionType::kEnum,
-                       .default_text = "orders",
-                       .doc = "What the rows are: orders as a changefeed would send them.",
-                       .choices = {"orders"}},
-                      {.name = "rows-per-second",
-                       .type = OptionType::kInteger,
-                       .default_text = "0",
-                       .doc = "Of all splits together; 0: as fast as possible.",
-                       .min = 0,
-                       .max = 1'000'000'000},
-                      {.name = "rows",
-                       .type = OptionType::kInteger,
-                       .default_text = "0",
-                       .doc = "How many of all splits together; 0: without end.",
-                       .min = 0},
-                      {.name = "seed", .type = OptionType::kInteger, .default_text = "1", .doc = "Other seed, other rows."},
-                      {.name = "splits",
-                       .type = OptionType::kInteger,
-                       .default_text = "8",
-                       .doc = "Parts that are made on their own; bounds the parallelism, and can't change on restore.",
-                       .min = 1,
-                       .max = 4096},
-                      {.name = "customers",
-                       .type = OptionType::kInteger,
-                       .default_text = "100000",
-                       .doc = "How many different customer_id there are.",
-                       .min = 1}},
-          .create = [](const Options& options) -> Result<std::unique_ptr<operators::Source>> {
-            GeneratorOptions generator;
-            generator.rows = static_cast<uint64_t>(options.Integer("rows"));
-            generator.rows_per_second = static_cast<uint64_t>(options.Integer("rows-per-second"));
-            generator.orders.seed = static_cast<uint64_t>(options.Integer("seed"));
-            generator.orders.splits = static_cast<uint32_t>(options.Integer("splits"));
-            generator.orders.customers = static_cast<uint64_t>(options.Integer("customers"));
-            return std::make_unique<GeneratorSource>(generator);
-          }};
+  return {
+      .name = "generator",
+      .doc = "Rows made up by a seeded preset, the same ones each time.",
+      .options = {{.name = "preset",
+                   .type = OptionType::kEnum,
+                   .default_text = "orders",
+                   .doc = "What the rows are: orders as a changefeed would send them.",
+                   .choices = {"orders"}},
+                  {.name = "rows-per-second",
+                   .type = OptionType::kInteger,
+                   .default_text = "0",
+                   .doc = "Of all splits together; 0: as fast as possible.",
+                   .min = 0,
+                   .max = 1'000'000'000},
+                  {.name = "rows",
+                   .type = OptionType::kInteger,
+                   .default_text = "0",
+                   .doc = "How many of all splits together; 0: without end.",
+                   .min = 0},
+                  {.name = "seed", .type = OptionType::kInteger, .default_text = "1", .doc = "Other seed, other rows."},
+                  {.name = "splits",
+                   .type = OptionType::kInteger,
+                   .default_text = "8",
+                   .doc = "Parts that are made on their own; bounds the parallelism, and can't change on restore.",
+                   .min = 1,
+                   .max = 4096},
+                  {.name = "customers",
+                   .type = OptionType::kInteger,
+                   .default_text = "100000",
+                   .doc = "How many different customer_id there are.",
+                   .min = 1}},
+      .create = [](const Options& options) -> Result<std::unique_ptr<operators::Source>> {
+        GeneratorOptions generator;
+        generator.rows = static_cast<uint64_t>(options.Integer("rows"));
+        generator.rows_per_second = static_cast<uint64_t>(options.Integer("rows-per-second"));
+        generator.orders.seed = static_cast<uint64_t>(options.Integer("seed"));
+        generator.orders.splits = static_cast<uint32_t>(options.Integer("splits"));
+        generator.orders.customers = static_cast<uint64_t>(options.Integer("customers"));
+        return std::make_unique<GeneratorSource>(generator);
+      }};
 }
 
 }  // namespace weir::connectors

@@ -1,6 +1,6 @@
-// The source "generator": rows of a preset at a rate or as fast as they can be made, endless or a given number. The same
-// definition gives the same rows in the same order within each split, whatever the parallelism and however often the job
-// is restarted: a split's position is a row number. Made by the registry.
+// The source "generator": rows of a preset at a rate or as fast as they can be made, endless or a given number. The
+// same definition gives the same rows in the same order within each split, whatever the parallelism and however often
+// the job is restarted: a split's position is a row number. Made by the registry.
 #pragma once
 
 #include <cstdint>
@@ -39,9 +39,9 @@ class GeneratorReader final : public operators::SourceReader {
   struct Split {
     std::string id;
     uint32_t number = 0;
-    uint64_t row = 0;       // the next one
+    uint64_t row = 0;  // the next one
     uint64_t end = 0;
-    MonotonicTime begin;    // when row `begin_row` was due
+    MonotonicTime begin;  // when row `begin_row` was due
     uint64_t begin_row = 0;
     bool end_told = false;  // the greatest watermark is out
   };

@@ -62,7 +62,9 @@ inline operators::RawValue RawText(std::string text) {
 inline operators::RawValue RawNumber(std::string text) {
   return {.kind = operators::RawKind::kNumber, .text = std::move(text)};
 }
-inline operators::RawValue RawBool(bool value) { return {.kind = operators::RawKind::kBool, .boolean = value, .text = {}}; }
+inline operators::RawValue RawBool(bool value) {
+  return {.kind = operators::RawKind::kBool, .boolean = value, .text = {}};
+}
 inline operators::RawValue RawList(const std::vector<std::string>& texts) {
   operators::RawValue list{.kind = operators::RawKind::kList, .text = {}};
   for (const std::string& text : texts) list.list.push_back(RawText(text));

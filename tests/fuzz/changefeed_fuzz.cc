@@ -1,6 +1,6 @@
 // Any bytes as a changefeed record: read, or refused with a message; what was read is written as JSON again. The first
-// byte chooses format and options, a NUL divides key and value. Without libFuzzer, changefeed_corpus_test.cc replays the
-// corpus through the same function.
+// byte chooses format and options, a NUL divides key and value. Without libFuzzer, changefeed_corpus_test.cc replays
+// the corpus through the same function.
 #include "tests/fuzz/changefeed_fuzz.h"
 
 #include <string>

@@ -1,6 +1,6 @@
 // The file sink through every crash: a small job of two writers, a committer and four checkpoints runs on the simulated
-// disk, dies at each of its steps, loses power by each model, comes back by the rules of the checkpoint protocol, and in the
-// end the folder holds every row once. The checkpoint storage is played by the test and never fails.
+// disk, dies at each of its steps, loses power by each model, comes back by the rules of the checkpoint protocol, and
+// in the end the folder holds every row once. The checkpoint storage is played by the test and never fails.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -65,8 +65,14 @@ class Job {
     for (uint32_t i = 0; i < kWriters; ++i) {
       FileWriterOptions options{.path = kFolder, .roll_rows = 7};
       writers.push_back(std::make_unique<FileSinkWriter>(fs_, options, std::make_unique<JsonWriter>("")));
-      operators::WriterContext context{.job = "job", .uid = "out", .subtask = i, .parallelism = kWriters, .attempt = attempt,
-                                       .clock = &clock, .workers = &workers_, .wakeup = &wakeup};
+      operators::WriterContext context{.job = "job",
+                                       .uid = "out",
+                                       .subtask = i,
+                                       .parallelism = kWriters,
+                                       .attempt = attempt,
+                                       .clock = &clock,
+                                       .workers = &workers_,
+                                       .wakeup = &wakeup};
       WEIR_RETURN_IF_ERROR(writers.back()->Open(context));
     }
     const Status status = Process(row, writers, committer, attempt);
@@ -175,7 +181,8 @@ TEST(FileSinkCrashTest, EveryRowOnceWhereverTheMachineStops) {
     for (const FaultAction action : {FaultAction::kCrashBefore, FaultAction::kCrashAfter, FaultAction::kCrashTorn}) {
       for (size_t model = 0; model < std::size(kModels); ++model) {
         const std::string story = "crash at step " + std::to_string(step) + ", action " +
-                                  std::to_string(static_cast<int>(action)) + ", power loss model " + std::to_string(model) + ": ";
+                                  std::to_string(static_cast<int>(action)) + ", power loss model " +
+                                  std::to_string(model) + ": ";
         SimFileSystem fs(step * 31 + model);
         Job job(fs);
         fs.Arm({.nth = step, .action = action});

@@ -44,8 +44,14 @@ class FileSourceTest : public testing::Test {
     readers_.clear();
     for (uint32_t i = 0; i < parallelism; ++i) {
       readers_.push_back(std::move(*source_->CreateReader()));
-      operators::ReaderContext context{.uid = "in", .subtask = i, .parallelism = parallelism, .clock = &clock_,
-                                       .workers = &workers_, .wakeup = &wakeup_, .metrics = &metrics_, .send_event = {}};
+      operators::ReaderContext context{.uid = "in",
+                                       .subtask = i,
+                                       .parallelism = parallelism,
+                                       .clock = &clock_,
+                                       .workers = &workers_,
+                                       .wakeup = &wakeup_,
+                                       .metrics = &metrics_,
+                                       .send_event = {}};
       ASSERT_TRUE(readers_.back()->Open(context).ok());
     }
     enumerator_ = std::move(*source_->CreateEnumerator());
@@ -55,7 +61,8 @@ class FileSourceTest : public testing::Test {
         .clock = &clock_,
         .workers = &workers_,
         .wakeup = &wakeup_,
-        .assign_splits = [this](uint32_t i, std::vector<SourceSplit> splits) { EXPECT_TRUE(readers_[i]->AddSplits(splits).ok()); },
+        .assign_splits = [this](uint32_t i,
+                                std::vector<SourceSplit> splits) { EXPECT_TRUE(readers_[i]->AddSplits(splits).ok()); },
         .no_more_splits = [this](uint32_t i) { readers_[i]->NoMoreSplits(); },
         .send_event = [this](uint32_t i, std::string event) { EXPECT_TRUE(readers_[i]->HandleEvent(event).ok()); }};
     ASSERT_TRUE(enumerator_->Start(std::move(context), enumerated_, splits_).ok());
@@ -182,7 +189,8 @@ TEST_F(FileSourceTest, AFileThatWasCutOffIsRefused) {
   Start(1);
   const auto drained = Drain();
   ASSERT_FALSE(drained.has_value());
-  EXPECT_EQ(drained.error().message(), "file /in/a.log has 8 bytes, the position in it is 16: it was cut off or replaced");
+  EXPECT_EQ(drained.error().message(),
+            "file /in/a.log has 8 bytes, the position in it is 16: it was cut off or replaced");
 }
 
 TEST_F(FileSourceTest, ABadLineFailsTheJobNamingFileAndLine) {
@@ -195,7 +203,8 @@ TEST_F(FileSourceTest, ABadLineFailsTheJobNamingFileAndLine) {
 }
 
 TEST_F(FileSourceTest, BadAndLongLinesAreSkippedOrPutAside) {
-  WriteText("/in/a", Line(1) + "{\"n\":}\n" + "{\"long\":\"" + std::string(3'000'000, 'x') + "\"}\n" + Line(2) + std::string(200, 'y'));
+  WriteText("/in/a", Line(1) + "{\"n\":}\n" + "{\"long\":\"" + std::string(3'000'000, 'x') + "\"}\n" + Line(2) +
+                         std::string(200, 'y'));
   for (const char* policy : {"skip", "dead-letter"}) {
     Use({{"path", RawText("/in/a")}, {"bad-records", RawText(policy)}, {"max-line-bytes", RawNumber("100")}});
     metrics_.bad_records = 0;
@@ -209,9 +218,10 @@ TEST_F(FileSourceTest, BadAndLongLinesAreSkippedOrPutAside) {
     EXPECT_EQ(metrics_.bad_records, 3U);
     EXPECT_EQ(output_->side.size(), std::string(policy) == "skip" ? 0U : 3U);
   }
-  EXPECT_EQ(output_->side[0],
-            R"(dead-letter {"topic":"/in/a","partition":0,"offset":2,"key":null,"value":"eyJuIjp9","error":"broken JSON at byte 5: )"
-            R"(expected a value, found '}'","uid":"in"})");
+  EXPECT_EQ(
+      output_->side[0],
+      R"(dead-letter {"topic":"/in/a","partition":0,"offset":2,"key":null,"value":"eyJuIjp9",)"
+      R"("error":"broken JSON at byte 5: expected a value, found '}'","uid":"in"})");
 }
 
 TEST(MatchesPatternTest, StarsAndQuestionMarks) {

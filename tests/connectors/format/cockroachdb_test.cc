@@ -42,7 +42,8 @@ class CockroachdbTest : public testing::Test {
 };
 
 TEST_F(CockroachdbTest, AnUpsertIsAnUpdateAfterAtItsExactTime) {
-  ASSERT_TRUE(Read(R"({"after": {"id": 9007199254740993, "total": 12.50}, "updated": "1700000000123456789.0000000002"})").ok());
+  ASSERT_TRUE(
+      Read(R"({"after": {"id": 9007199254740993, "total": 12.50}, "updated": "1700000000123456789.0000000002"})").ok());
   EXPECT_EQ(output_.rows, (std::vector<std::string>{R"(+U {"id":9007199254740993,"total":12.50})"}));
   EXPECT_EQ(output_.times[0], (EventTime{1'700'000'000'123'456'789, 2}));
 }
@@ -51,13 +52,16 @@ TEST_F(CockroachdbTest, WithDiffAnInsertAnUpdateAndADeletionAreTold) {
   ASSERT_TRUE(Read(R"({"before": null, "after": {"id": 1, "n": 1}})").ok());
   ASSERT_TRUE(Read(R"({"before": {"id": 1, "n": 1}, "after": {"id": 1, "n": 2, "new": "x"}})").ok());
   ASSERT_TRUE(Read(R"({"before": {"id": 1, "n": 2, "new": "x"}, "after": null})").ok());
-  EXPECT_EQ(output_.rows, (std::vector<std::string>{R"(+I {"id":1,"n":1})", R"(-U {"id":1,"n":1})", R"(+U {"id":1,"n":2,"new":"x"})",
-                                                   R"(-D {"id":1,"n":2,"new":"x"})"}));
+  EXPECT_EQ(output_.rows,
+            (std::vector<std::string>{R"(+I {"id":1,"n":1})", R"(-U {"id":1,"n":1})", R"(+U {"id":1,"n":2,"new":"x"})",
+                                      R"(-D {"id":1,"n":2,"new":"x"})"}));
 }
 
 TEST_F(CockroachdbTest, ADeletionWithoutDiffTakesTheKey) {
   Use({{"key-columns", RawList({"region", "id"})}});
-  ASSERT_TRUE(Read(RawRecord{.topic = "o", .key = R"(["eu\"w", 7])", .value = R"({"after": null, "updated": "1.0000000000"})"}).ok());
+  ASSERT_TRUE(
+      Read(RawRecord{.topic = "o", .key = R"(["eu\"w", 7])", .value = R"({"after": null, "updated": "1.0000000000"})"})
+          .ok());
   EXPECT_EQ(output_.rows, (std::vector<std::string>{R"(-D {"region":"eu\"w","id":7})"}));
   const Status wrong = Read(RawRecord{.topic = "o", .key = "[7]", .value = R"({"after": null})"});
   EXPECT_EQ(wrong.message(), "the record key has 1 values, key-columns has 2 names");
@@ -83,8 +87,14 @@ TEST_F(CockroachdbTest, ResolvedIsTheWatermarkBehindTheRowsBeforeIt) {
   collector_.Begin(output_, 2);
   collector_.BeginSplit(split_);
   Use({});
-  ASSERT_TRUE(deserializer_->Deserialize({.topic = "t", .value = R"({"after": {"id": 1}, "updated": "5.0000000000"})"}, collector_).ok());
-  ASSERT_TRUE(deserializer_->Deserialize({.topic = "t", .value = R"({"resolved": "1700000001000000000.0000000003"})"}, collector_).ok());
+  ASSERT_TRUE(
+      deserializer_
+          ->Deserialize({.topic = "t", .value = R"({"after": {"id": 1}, "updated": "5.0000000000"})"}, collector_)
+          .ok());
+  ASSERT_TRUE(
+      deserializer_
+          ->Deserialize({.topic = "t", .value = R"({"resolved": "1700000001000000000.0000000003"})"}, collector_)
+          .ok());
   ASSERT_TRUE(collector_.Flush().ok());
   EXPECT_EQ(output_.watermarks.at(split_), (EventTime{1'700'000'001'000'000'000, 3}));
   EXPECT_EQ(output_.rows_before_watermark.at(split_), 1U);
@@ -98,14 +108,17 @@ TEST_F(CockroachdbTest, SaysWhatIsWrong) {
             "member updated is not a timestamp such as \"1700000000123456789.0000000002\": yesterday");
   EXPECT_EQ(Read(R"({"resolved": "1.2"})").message(),
             "member resolved is not a timestamp such as \"1700000000123456789.0000000002\": 1.2");
-  EXPECT_EQ(Read(R"({"after": {"id": 1})").message(), "broken JSON at byte 19: expected ',' or '}', found the end of the text");
+  EXPECT_EQ(Read(R"({"after": {"id": 1})").message(),
+            "broken JSON at byte 19: expected ',' or '}', found the end of the text");
   EXPECT_TRUE(output_.rows.empty());
 }
 
 TEST_F(CockroachdbTest, ShowsUpdatedAndTheKeyAsColumns) {
   Use({{"metadata", RawObject({{"updated", RawText("ts")}, {"key", RawText("k")}, {"partition", RawText("p")}})},
        {"columns", RawList({"id"})}});
-  ASSERT_TRUE(Read(RawRecord{.topic = "o", .partition = 3, .key = "[1, \"a\"]",
+  ASSERT_TRUE(Read(RawRecord{.topic = "o",
+                             .partition = 3,
+                             .key = "[1, \"a\"]",
                              .value = R"({"after": {"x": 1, "id": 1}, "updated": "17.0000000002"})"})
                   .ok());
   EXPECT_EQ(output_.rows, (std::vector<std::string>{R"(+U {"ts":"17.0000000002","k":[1, "a"],"p":3,"id":1})"}));
@@ -119,8 +132,8 @@ TEST(HlcTest, ReadsAndWritesEveryDigit) {
     AppendHlc(*time, again);
     EXPECT_EQ(again, text);
   }
-  for (const char* text : {"", ".", "1.", "1.2", "-1.0000000000", "1.00000000000", "1.2147483648", "9223372036854775808.0000000000",
-                           "1e9.0000000000", "1.0000000000 "}) {
+  for (const char* text : {"", ".", "1.", "1.2", "-1.0000000000", "1.00000000000", "1.2147483648",
+                           "9223372036854775808.0000000000", "1e9.0000000000", "1.0000000000 "}) {
     EXPECT_FALSE(ParseHlc(text).has_value()) << text;
   }
 }

@@ -2,10 +2,10 @@
 #include "connectors/format/json_format.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -60,16 +60,17 @@ TEST(JsonFormatTest, KeepsEveryDigit) {
                        R"({"id":9007199254740992})", R"({"id":0.1000})", R"({"id":123456789012345678901234567890.12})"},
                       output)
                   .ok());
-  EXPECT_EQ(output.rows, (std::vector<std::string>{R"(+I {"id":9007199254740993})", R"(+I {"id":9223372036854775807})",
-                                                   R"(+I {"id":-9223372036854775808})", R"(+I {"id":9007199254740992})",
-                                                   R"(+I {"id":0.1000})",
-                                                   R"(+I {"id":123456789012345678901234567890.12})"}));
+  EXPECT_EQ(output.rows,
+            (std::vector<std::string>{R"(+I {"id":9007199254740993})", R"(+I {"id":9223372036854775807})",
+                                      R"(+I {"id":-9223372036854775808})", R"(+I {"id":9007199254740992})",
+                                      R"(+I {"id":0.1000})", R"(+I {"id":123456789012345678901234567890.12})"}));
   EXPECT_EQ(output.batches, 1U);
 }
 
 TEST(JsonFormatTest, TellsNullFromAbsentAndKeepsNestedTextAsItStands) {
   CollectedOutput output;
-  ASSERT_TRUE(ReadAll(*NewJson(), {R"({"a":1,"b":null,"c":{"x": [1, 2.50]},"d":[ ]})", R"({"c":"t","a":true})"}, output).ok());
+  ASSERT_TRUE(
+      ReadAll(*NewJson(), {R"({"a":1,"b":null,"c":{"x": [1, 2.50]},"d":[ ]})", R"({"c":"t","a":true})"}, output).ok());
   EXPECT_EQ(output.rows, (std::vector<std::string>{R"(+I {"a":1,"b":null,"c":{"x": [1, 2.50]},"d":[ ]})",
                                                    R"(+I {"a":true,"c":"t"})"}));
   EXPECT_EQ(output.kept[0].at(0, 1).type(), ValueType::kNull);
@@ -112,7 +113,8 @@ TEST(JsonFormatTest, NamesWithoutEndDoNotGrowTheSchemaWithoutEnd) {
 }
 
 TEST(JsonFormatTest, SaysWhatIsWrongWithARecord) {
-  EXPECT_EQ(ProblemWith(R"({"a":1,)"), "broken JSON at byte 7: expected a member name in quotes, found the end of the text");
+  EXPECT_EQ(ProblemWith(R"({"a":1,)"),
+            "broken JSON at byte 7: expected a member name in quotes, found the end of the text");
   EXPECT_EQ(ProblemWith(""), "the value is empty: neither a JSON object nor a tombstone");
   EXPECT_EQ(ProblemWith("  "), "broken JSON at byte 2: expected a value, found the end of the text");
   EXPECT_EQ(ProblemWith("[1]"), "not a JSON object");
@@ -133,12 +135,14 @@ TEST(JsonFormatTest, ATombstoneGivesNoRow) {
 }
 
 TEST(JsonFormatTest, ShowsMetadataAsColumns) {
-  operators::RawValue metadata = RawObject({{"topic", RawText("from")}, {"offset", RawText("at")}, {"key", RawText("k")}});
+  operators::RawValue metadata =
+      RawObject({{"topic", RawText("from")}, {"offset", RawText("at")}, {"key", RawText("k")}});
   const auto json = NewJson({{"metadata", std::move(metadata)}});
   CollectedOutput output;
   RowCollector collector;
   collector.Begin(output, 1);
-  ASSERT_TRUE(json->Deserialize({.topic = "t", .offset = 42, .key = "x\"y", .value = R"({"at":1,"b":2})"}, collector).ok());
+  ASSERT_TRUE(
+      json->Deserialize({.topic = "t", .offset = 42, .key = "x\"y", .value = R"({"at":1,"b":2})"}, collector).ok());
   ASSERT_TRUE(collector.Flush().ok());
   EXPECT_EQ(output.rows, (std::vector<std::string>{R"(+I {"from":"t","at":42,"k":"x\"y","b":2})"}));
 }
@@ -172,8 +176,22 @@ class TextMaker {
     return space;
   }
   std::string String() {
-    static const std::vector<std::string> kPieces = {"a", "b",    "key",  "\\n",         "\\\"",        "\\u0041", "\\ud83d\\ude00", "é",
-                                                     "€", "\\\\", "\\/", "\xF0\x9F\x98\x80", "a longer piece of text", "\\u0000", "'", "{"};
+    static const std::vector<std::string> kPieces = {"a",
+                                                     "b",
+                                                     "key",
+                                                     "\\n",
+                                                     "\\\"",
+                                                     "\\u0041",
+                                                     "\\ud83d\\ude00",
+                                                     "é",
+                                                     "€",
+                                                     "\\\\",
+                                                     "\\/",
+                                                     "\xF0\x9F\x98\x80",
+                                                     "a longer piece of text",
+                                                     "\\u0000",
+                                                     "'",
+                                                     "{"};
     std::string text = "\"";
     for (uint64_t i = random_.Below(4); i > 0; --i) text += kPieces[random_.Below(kPieces.size())];
     return text + "\"";
@@ -239,8 +257,8 @@ TEST(JsonFormatTest, AgreesWithNlohmannOnRandomTexts) {
 }
 
 TEST(JsonWriterTest, WritesEveryType) {
-  const auto schema = std::make_shared<const operators::Schema>(
-      std::vector<std::string>{"a\"b", "bool", "decimal", "nan", "double", "string", "bytes", "date", "time", "ts", "tstz", "json", "no"});
+  const auto schema = std::make_shared<const operators::Schema>(std::vector<std::string>{
+      "a\"b", "bool", "decimal", "nan", "double", "string", "bytes", "date", "time", "ts", "tstz", "json", "no"});
   Batch batch(schema, 2);
   Value* row = batch.AddRow(operators::RowKind::kUpdateAfter, {});
   row[0] = Value::Int64(INT64_MIN);
@@ -259,11 +277,12 @@ TEST(JsonWriterTest, WritesEveryType) {
   JsonWriter writer("op");
   std::string out;
   ASSERT_TRUE(writer.Append(batch, 0, out).ok());
-  EXPECT_EQ(out,
-            "{\"a\\\"b\":-9223372036854775808,\"bool\":false,\"decimal\":1.50E+3,\"nan\":\"-Infinity\",\"double\":0.1,"
-            "\"string\":\"q\\\"\\\\\\n\\u0001\\u001f/é and some more text\",\"bytes\":\"aGVsbG8=\",\"date\":\"2024-02-29\","
-            "\"time\":\"13:00:01.250000\",\"ts\":\"1969-12-31T23:59:59.999999\",\"tstz\":\"2023-11-14T22:13:20Z\","
-            "\"json\":{\"x\":  1},\"op\":\"+U\"}");
+  EXPECT_EQ(
+      out,
+      "{\"a\\\"b\":-9223372036854775808,\"bool\":false,\"decimal\":1.50E+3,\"nan\":\"-Infinity\",\"double\":0.1,"
+      "\"string\":\"q\\\"\\\\\\n\\u0001\\u001f/é and some more text\",\"bytes\":\"aGVsbG8=\",\"date\":\"2024-02-29\","
+      "\"time\":\"13:00:01.250000\",\"ts\":\"1969-12-31T23:59:59.999999\",\"tstz\":\"2023-11-14T22:13:20Z\","
+      "\"json\":{\"x\":  1},\"op\":\"+U\"}");
   EXPECT_FALSE(nlohmann::json::parse(out, nullptr, false).is_discarded());
   out.clear();
   ASSERT_TRUE(writer.Append(batch, 1, out).ok());

@@ -20,8 +20,8 @@ TEST(JsonTextTest, KeepsIntegersExactUpToTheLastOne) {
 }
 
 TEST(JsonTextTest, KeepsAnyOtherNumberAsItsText) {
-  for (const char* text : {"9223372036854775808", "-9223372036854775809", "18446744073709551616", "0.10", "7E+3", "-0", "1e400",
-                           "123456789012345678901234567890.5", "-0.0e-0"}) {
+  for (const char* text : {"9223372036854775808", "-9223372036854775809", "18446744073709551616", "0.10", "7E+3", "-0",
+                           "1e400", "123456789012345678901234567890.5", "-0.0e-0"}) {
     const auto value = ParseJsonNumber(text);
     ASSERT_TRUE(value.has_value()) << text;
     EXPECT_EQ(value->type(), ValueType::kDecimal) << text;
@@ -30,7 +30,8 @@ TEST(JsonTextTest, KeepsAnyOtherNumberAsItsText) {
 }
 
 TEST(JsonTextTest, RefusesWhatIsNoNumber) {
-  for (const char* text : {"", "-", "01", "-01", "1.", ".5", "1e", "1e+", "+1", "0x1", "1 ", "NaN", "Infinity", "1.2.3", "--1"}) {
+  for (const char* text :
+       {"", "-", "01", "-01", "1.", ".5", "1e", "1e+", "+1", "0x1", "1 ", "NaN", "Infinity", "1.2.3", "--1"}) {
     EXPECT_FALSE(ParseJsonNumber(text).has_value()) << text;
   }
 }
@@ -45,7 +46,8 @@ TEST(JsonTextTest, UnescapesEveryEscape) {
 }
 
 TEST(JsonTextTest, RefusesHalfASurrogatePair) {
-  for (const char* text : {R"(\ud83d)", R"(\ud83dx)", R"(\ude00)", R"(\ud83d\u0041)", R"(\u12)", R"(\u12g4)", R"(\x)", "\\"}) {
+  for (const char* text :
+       {R"(\ud83d)", R"(\ud83dx)", R"(\ude00)", R"(\ud83d\u0041)", R"(\u12)", R"(\u12g4)", R"(\x)", "\\"}) {
     std::string out(64, ' ');
     EXPECT_FALSE(UnescapeJson(text, out.data()).has_value()) << text;
   }

@@ -32,7 +32,8 @@ class GeneratorRun {
     readers_.clear();
     for (uint32_t i = 0; i < parallelism; ++i) {
       readers_.push_back(std::move(*source_->CreateReader()));
-      operators::ReaderContext context{.uid = "in", .subtask = i, .parallelism = parallelism, .clock = &clock_, .send_event = {}};
+      operators::ReaderContext context{
+          .uid = "in", .subtask = i, .parallelism = parallelism, .clock = &clock_, .send_event = {}};
       EXPECT_TRUE(readers_.back()->Open(context).ok());
     }
     const auto enumerator = std::move(*source_->CreateEnumerator());
@@ -40,7 +41,8 @@ class GeneratorRun {
         .uid = "in",
         .parallelism = parallelism,
         .clock = &clock_,
-        .assign_splits = [this](uint32_t i, std::vector<SourceSplit> splits) { EXPECT_TRUE(readers_[i]->AddSplits(splits).ok()); },
+        .assign_splits = [this](uint32_t i,
+                                std::vector<SourceSplit> splits) { EXPECT_TRUE(readers_[i]->AddSplits(splits).ok()); },
         .no_more_splits = [this](uint32_t i) { readers_[i]->NoMoreSplits(); },
         .send_event = {}};
     EXPECT_TRUE(enumerator->Start(std::move(context), state_, splits_).ok());
@@ -112,7 +114,8 @@ TEST(GeneratorTest, KeepsItsRate) {
 TEST(OrdersTest, TheMessageIsTheRow) {
   const OrdersOptions options{.seed = 3, .splits = 4, .customers = 50};
   operators::Problems problems;
-  auto deserializer = std::move(*NewDeserializer(OptionsOf(DeserializerOptions(), {{"format", RawText("cockroachdb")}}, problems)));
+  auto deserializer =
+      std::move(*NewDeserializer(OptionsOf(DeserializerOptions(), {{"format", RawText("cockroachdb")}}, problems)));
   RowCollector collector;
   CollectedOutput from_messages;
   CollectedOutput typed;
