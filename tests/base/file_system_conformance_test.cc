@@ -420,6 +420,14 @@ TEST_P(FileSystemConformanceTest, WriteFileDurablyReplacesAndLeavesNoOtherFile) 
   EXPECT_EQ(WriteFileDurably(fs(), At("missing/a"), "x").code(), StatusCode::kNotFound);
 }
 
+TEST_P(FileSystemConformanceTest, CreateDirectoriesDurablyMakesParentsAndMayBeRepeated) {
+  EXPECT_EQ(CreateDirectoriesDurably(fs(), At("a/b/c")).ToString(), "ok");
+  EXPECT_EQ(CreateDirectoriesDurably(fs(), At("a/b/c")).ToString(), "ok");
+  EXPECT_EQ(Names("a/b"), StringVector({"c"}));
+  ASSERT_EQ(Write("file", "x"), StatusCode::kOk);
+  EXPECT_EQ(CreateDirectoriesDurably(fs(), At("file/b")).code(), StatusCode::kFailedPrecondition);
+}
+
 TEST_P(FileSystemConformanceTest, WriteFileDurablyIsNotDisturbedByALeftover) {
   ASSERT_EQ(Write("a.tmp", "left over by a crash, and longer than the new content"), StatusCode::kOk);
   EXPECT_TRUE(WriteFileDurably(fs(), At("a"), "new").ok());

@@ -144,6 +144,15 @@ TEST(PowerLossTest, AFolderIsLostWithAllBelowIfItsOwnNameWasNotSynced) {
   EXPECT_FALSE(Exists(fs, "/x"));
 }
 
+TEST(PowerLossTest, CreateDirectoriesDurablySavesWhatAnEarlierProcessHadMade) {
+  SimFileSystem fs(1);
+  EXPECT_TRUE(fs.CreateDirectories("/x").ok());
+  fs.KillProcess();
+  EXPECT_TRUE(CreateDirectoriesDurably(fs, "/x/y/z").ok());
+  fs.PowerLoss({}, UnsyncedNames::kDropped);
+  EXPECT_TRUE(Exists(fs, "/x/y/z"));
+}
+
 TEST(PowerLossTest, ARenameIsSeenWhollyOrNotAtAll) {
   std::set<std::vector<std::string>> seen;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
