@@ -70,7 +70,9 @@ class Counter final : public checkpoint::Acknowledger {
     changed_.wait(lock, [this] { return left_ == 0; });
   }
   void Acknowledge(SubtaskId, CheckpointId, Result<checkpoint::SubtaskSnapshot>) override {}
-  void TaskFailed(SubtaskId, Status cause) override { check_internal::Fail(__FILE__, __LINE__, "task", cause.message()); }
+  void TaskFailed(SubtaskId, Status cause) override {
+    check_internal::Fail(__FILE__, __LINE__, "task", cause.message());
+  }
   void TaskFinished(SubtaskId) override {}
 
  private:

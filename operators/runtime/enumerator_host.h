@@ -1,12 +1,12 @@
-// Runs a SplitEnumerator on the control lane and stands between it and the readers' tasks. It makes three things true that
-// an enumerator's author need not think of (checkpoint-protocol, E):
+// Runs a SplitEnumerator on the control lane and stands between it and the readers' tasks. It makes three things true
+// that an enumerator's author need not think of (checkpoint-protocol, E):
 //  - after a restore the enumerator starts with every split that any reader held, each once, at the reader's position,
 //    whatever the parallelism was and is; a split whose reader had reached its end is never read again;
 //  - an event of a reader counts exactly once: it stays in the reader's state until a snapshot of the enumerator holds
 //    its effect, and is repeated after a restore from a state that still has it;
 //  - a split assigned between the enumerator's snapshot and the reader's barrier is in both and counts once.
-// Order that the coordinator keeps: SnapshotState of every host, then the triggers of the source tasks; both travel to a
-// task through its one mailbox.
+// Order that the coordinator keeps: SnapshotState of every host, then the triggers of the source tasks; both travel to
+// a task through its one mailbox.
 #pragma once
 
 #include <cstdint>

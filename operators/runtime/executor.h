@@ -1,7 +1,7 @@
-// What drives steps. An Executor calls Step of every runnable that has been woken, one call at a time for each runnable,
-// always from the same lane; a lane with nothing to do parks. In production a lane is a thread (ThreadExecutor below), in
-// the simulator all lanes are one thread with a seeded choice (tests/simulation/sim_executor.h). Nothing here knows what
-// a step does.
+// What drives steps. An Executor calls Step of every runnable that has been woken, one call at a time for each
+// runnable, always from the same lane; a lane with nothing to do parks. In production a lane is a thread
+// (ThreadExecutor below), in the simulator all lanes are one thread with a seeded choice
+// (tests/simulation/sim_executor.h). Nothing here knows what a step does.
 //
 //   ThreadExecutor executor(*worker_factory, clock, {.threads = 2});
 //   Executor::Slot& slot = executor.AddSlot(0);        // lane of subtask 0; its wakeup goes into channels and clients
@@ -50,8 +50,8 @@ class Executor {
   static constexpr uint32_t kControlLane = UINT32_MAX;  // coordinator, enumerators: a lane of their own
 
   virtual ~Executor() = default;
-  // Any thread. The runnable will be stepped on lane `lane` mod the number of lanes: a task passes its subtask index, so
-  // that subtask i of every vertex shares a lane.
+  // Any thread. The runnable will be stepped on lane `lane` mod the number of lanes: a task passes its subtask index,
+  // so that subtask i of every vertex shares a lane.
   virtual Slot& AddSlot(uint32_t lane) = 0;
   // Any thread but a lane's. Returns when no step runs; none will.
   virtual void Stop() = 0;

@@ -53,8 +53,8 @@ std::optional<GateElement> InputGate::Take(size_t index, Element element) {
   return OnEnd(index);
 }
 
-// A barrier behind the end of its channel says nothing about the channels that have not ended: each of these delivers it
-// too. When all have ended nothing is left to align, and the first that delivers it speaks for all.
+// A barrier behind the end of its channel says nothing about the channels that have not ended: each of these delivers
+// it too. When all have ended nothing is left to align, and the first that delivers it speaks for all.
 std::optional<GateElement> InputGate::OnBarrier(size_t index, const checkpoint::CheckpointBarrier& barrier) {
   std::optional<checkpoint::CheckpointBarrier> aligned;
   if (!channels_[index].ended) {
@@ -68,8 +68,8 @@ std::optional<GateElement> InputGate::OnBarrier(size_t index, const checkpoint::
 }
 
 // The end of a channel may be three things at once: the watermark rises, the whole input has ended, and a barrier that
-// waited for this channel alone is aligned. The barrier comes last: no row lies between the three, and behind the end the
-// cut tells its checkpoint that the task has finished.
+// waited for this channel alone is aligned. The barrier comes last: no row lies between the three, and behind the end
+// the cut tells its checkpoint that the task has finished.
 std::optional<GateElement> InputGate::OnEnd(size_t index) {
   Inbound& from = channels_[index];
   WEIR_CHECK(!from.ended);
@@ -125,7 +125,7 @@ std::optional<GateElement> InputGate::RaiseWatermark() {
     return GateElement{0, Watermark{minimum}};
   }
   // Those behind must hear that this task is no longer idle, though its watermark stands where it stood.
-  if (awoke) return GateElement{0, Watermark{emitted_}};
+  if (awoke) return GateElement{0, Watermark{emitted_}, true};
   return std::nullopt;
 }
 

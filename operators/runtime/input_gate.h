@@ -1,14 +1,14 @@
 // Where a barrier waits. The gate of one task takes elements from its channels in turn and makes one stream of them:
-// batches as they come, a watermark when the minimum over the channels rises, a barrier once, when it is aligned, and one
-// EndOfInput when every channel has ended. A channel whose barrier has arrived is not read until the checkpoint is
-// aligned, overtaken by a newer one, or aborted. A channel that has ended counts as aligned and as the greatest watermark;
-// it may still carry barriers, which only say that a checkpoint has begun.
+// batches as they come, a watermark when the minimum over the channels rises, a barrier once, when it is aligned, and
+// one EndOfInput when every channel has ended. A channel whose barrier has arrived is not read until the checkpoint is
+// aligned, overtaken by a newer one, or aborted. A channel that has ended counts as aligned and as the greatest
+// watermark; it may still carry barriers, which only say that a checkpoint has begun.
 //
 // Two channels, checkpoint 7:   a: r1 [7] r2        b: r3 r4 [7] r5
 //   Poll gives r1, then only b's r3 r4, then the barrier 7, then r2 and r5.
 //
-// A watermark of the greatest time on a channel that has not ended means that its producer has no split now: nobody waits
-// for it until it sends a smaller one. The gate passes such a mark on only if no channel has another.
+// A watermark of the greatest time on a channel that has not ended means that its producer has no split now: nobody
+// waits for it until it sends a smaller one. The gate passes such a mark on only if no channel has another.
 // The task's thread only.
 #pragma once
 
@@ -32,7 +32,9 @@ struct GateChannel {
 struct GateElement {
   int input = 0;  // of a batch
   Element element;
-  bool idle = false;  // with a watermark of the greatest time: nobody to wait for now; meant for the next gates only
+  // A watermark that only the next gates need: of the greatest time (nobody need wait for this task now), or, after
+  // that, the one that was passed on last (wait again).
+  bool gates_only = false;
 };
 
 class InputGate {

@@ -10,7 +10,8 @@
 namespace weir::operators {
 namespace {
 
-// A partial batch leaves after so many writes to its edge, so that a target with few rows waits for others only briefly.
+// A partial batch leaves after so many writes to its edge, so that a target with few rows waits for others only
+// briefly.
 constexpr uint32_t kPartialAgeMax = 16;
 constexpr size_t kPartialRowsMin = 32;
 

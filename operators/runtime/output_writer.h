@@ -1,7 +1,7 @@
-// Where a task's rows leave it: each edge partitions the batches of one output over the channels of one consumer. What a
-// channel doesn't accept is kept here in order; the task asks HasRoom before it reads anything more. At a hash exchange
-// rows are copied into a batch for each target; such partial batches leave when they are full, old, before any control
-// element, and on Flush. Rows of one key, and all control elements, keep their order. The task's thread only.
+// Where a task's rows leave it: each edge partitions the batches of one output over the channels of one consumer. What
+// a channel doesn't accept is kept here in order; the task asks HasRoom before it reads anything more. At a hash
+// exchange rows are copied into a batch for each target; such partial batches leave when they are full, old, before any
+// control element, and on Flush. Rows of one key, and all control elements, keep their order. The task's thread only.
 #pragma once
 
 #include <cstdint>

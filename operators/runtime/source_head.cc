@@ -141,21 +141,21 @@ Result<PollStatus> SourceHead::Poll() {
   return polled;
 }
 
-std::optional<Watermark> SourceHead::TakeWatermark() {
+std::optional<SourceHead::Risen> SourceHead::TakeWatermark() {
   if (!std::exchange(watermark_changed_, false)) return std::nullopt;
   EventTime minimum = EventTime::Max();
   for (const auto& [id, time] : watermarks_) minimum = std::min(minimum, time);
   if (minimum == EventTime::Max()) {
     if (!assignment_known_ || std::exchange(idle_, true)) return std::nullopt;
-    return Watermark{EventTime::Max()};
+    return Risen{{EventTime::Max()}, true};
   }
   const bool awoke = std::exchange(idle_, false);
   if (minimum > emitted_) {
     emitted_ = minimum;
-    return Watermark{minimum};
+    return Risen{{minimum}};
   }
   // Those behind must wait for this reader again, though its watermark stands where it stood.
-  if (awoke) return Watermark{emitted_};
+  if (awoke) return Risen{{emitted_}, true};
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
-// The source at the head of a chain: a reader, its splits' watermarks, and what of it lies in operator state. Used by Task
-// alone, on its thread.
+// The source at the head of a chain: a reader, its splits' watermarks, and what of it lies in operator state. Used by
+// Task alone, on its thread.
 //
 // Operator state under the source's uid, written at every cut:
 //   "split:<split id>"             position, as the reader gave it
@@ -48,7 +48,11 @@ class SourceHead {
   Result<PollStatus> Poll();
   // The minimum over the splits, when it has risen since the last call. The greatest time, once, says that nobody need
   // wait for this reader now: it has no splits, and the enumerator has said so.
-  std::optional<Watermark> TakeWatermark();
+  struct Risen {
+    Watermark watermark;
+    bool gates_only = false;  // as in GateElement
+  };
+  std::optional<Risen> TakeWatermark();
 
   // Writes splits and events into the state; returns the offsets for people: a JSON object, split id -> position.
   Result<std::string> SnapshotState(CheckpointId checkpoint);

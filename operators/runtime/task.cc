@@ -1,8 +1,8 @@
 // How a barrier passes a task:
 //   1. it comes: a source is triggered, any other task gets it from its gate when it is aligned (StartBarrier);
 //   2. it waits in kBarrier until the sink has sealed or delivered its rows and no earlier snapshot is unwritten;
-//   3. the cut (Cut), all in one step: the sink's committables, the operators' and the reader's own state into keyed and
-//      operator state, the live table frozen, the barrier into every output;
+//   3. the cut (Cut), all in one step: the sink's committables, the operators' and the reader's own state into keyed
+//      and operator state, the live table frozen, the barrier into every output;
 //   4. rows flow on while the snapshot worker writes the frozen table; its result comes back as a command;
 //   5. the acknowledgement goes to the coordinator. What was sealed stays here until a checkpoint that lists it is
 //      durable, so that an aborted checkpoint loses no output.
@@ -222,8 +222,8 @@ Result<bool> Task::MayRead() {
 Result<StepResult> Task::ReadSource() {
   WEIR_ASSIGN_OR_RETURN(const PollStatus polled, source_->Poll());
   unflushed_ = true;
-  if (const std::optional<Watermark> watermark = source_->TakeWatermark()) {
-    WEIR_RETURN_IF_ERROR(PassWatermark(*watermark, watermark->time == EventTime::Max()));
+  if (const std::optional<SourceHead::Risen> risen = source_->TakeWatermark()) {
+    WEIR_RETURN_IF_ERROR(PassWatermark(risen->watermark, risen->gates_only));
   }
   switch (polled) {
     case PollStatus::kMore: return StepResult::kProgress;
@@ -243,7 +243,7 @@ Result<StepResult> Task::ReadGate() {
     metrics_.rows_in.fetch_add(batch->rows(), std::memory_order_relaxed);
     WEIR_RETURN_IF_ERROR(chain_->ProcessBatch(read->input, std::move(*batch)));
   } else if (const auto* watermark = std::get_if<Watermark>(&read->element)) {
-    WEIR_RETURN_IF_ERROR(PassWatermark(*watermark, read->idle));
+    WEIR_RETURN_IF_ERROR(PassWatermark(*watermark, read->gates_only));
   } else if (const auto* barrier = std::get_if<CheckpointBarrier>(&read->element)) {
     if (barrier->id.number > last_aborted_) StartBarrier(*barrier);
   } else {
@@ -264,8 +264,8 @@ Result<StepResult> Task::Idle() {
   return StepResult::kIdle;
 }
 
-Status Task::PassWatermark(Watermark watermark, bool idle) {
-  if (!idle) return chain_->ProcessWatermark(watermark);
+Status Task::PassWatermark(Watermark watermark, bool gates_only) {
+  if (!gates_only) return chain_->ProcessWatermark(watermark);
   outputs_.WriteControl(watermark);
   return Status::Ok();
 }

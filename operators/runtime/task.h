@@ -1,10 +1,10 @@
-// One subtask of one vertex: a chain of operators with a source or an input gate in front and a sink or channels behind.
-// Here a barrier becomes a snapshot and goes on. An Executor calls Step, which never waits; everybody else talks to the
-// task through its one mailbox (Participant, ReaderPort), from any thread.
+// One subtask of one vertex: a chain of operators with a source or an input gate in front and a sink or channels
+// behind. Here a barrier becomes a snapshot and goes on. An Executor calls Step, which never waits; everybody else
+// talks to the task through its one mailbox (Participant, ReaderPort), from any thread.
 //
-// End of input: the task finishes its operators, passes EndOfInput on and stays. It still answers every checkpoint, with
-// `finished` set: a source when triggered, and it passes the barrier on; any other task when the first barrier of the
-// checkpoint arrives through one of its ended channels. So channels stay open until the job ends.
+// End of input: the task finishes its operators, passes EndOfInput on and stays. It still answers every checkpoint,
+// with `finished` set: a source when triggered, and it passes the barrier on; any other task when the first barrier of
+// the checkpoint arrives through one of its ended channels. So channels stay open until the job ends.
 //
 // Life: made by the job runner, stepped until the executor's Stop; destroyed after the snapshot worker has ended.
 #pragma once
@@ -87,7 +87,7 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
   enum class State : uint8_t {
     kOpening,  // nothing is open yet
     kRunning,  // reads and processes
-    kBarrier,  // a barrier has come; the sink or an unwritten snapshot may hold up the cut, and no row is read meanwhile
+    kBarrier,  // a barrier has come; the sink or an unwritten snapshot may hold up the cut; no row is read meanwhile
     kEnded,    // the input's end has been passed on; answers checkpoints
     kStopped,  // a source behind a barrier that said stop; reads again if that checkpoint is aborted
     kFailed,
@@ -101,8 +101,8 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
   struct EnumeratorEvent { std::string text; };
   struct EventsHandled { uint64_t through; };
   struct Written { std::optional<CheckpointId> checkpoint; Result<state::SubtaskStateHandle> outcome; };
-  using Command = std::variant<Trigger, Durable, Applied, Aborted, NewSplits, LastSplits, EnumeratorEvent, EventsHandled,
-                               Written>;
+  using Command = std::variant<Trigger, Durable, Applied, Aborted, NewSplits, LastSplits, EnumeratorEvent,
+                               EventsHandled, Written>;
   struct Sealed { CheckpointId checkpoint; checkpoint::Committable committable; };
 
   struct Unacknowledged { CheckpointId checkpoint; checkpoint::SubtaskSnapshot snapshot; };
@@ -129,7 +129,7 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
   Result<StepResult> Idle();
   // Reads nothing; sends what is kept.
   Result<StepResult> Rest();
-  Status PassWatermark(Watermark watermark, bool idle);
+  Status PassWatermark(Watermark watermark, bool gates_only);
   void StartBarrier(const checkpoint::CheckpointBarrier& barrier);
   Status ReachEnd();
   Result<StepResult> CutWhenReady();

@@ -1,6 +1,6 @@
 // The executor of the simulator: one thread, no lanes. Each call of RunOne takes one seeded choice among the runnable
-// steps and the jobs that wait in workers; when there is neither, virtual time jumps to the next timer. The same seed takes
-// the same course.
+// steps and the jobs that wait in workers; when there is neither, virtual time jumps to the next timer. The same seed
+// takes the same course.
 #pragma once
 
 #include <cstdint>

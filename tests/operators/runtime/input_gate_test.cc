@@ -38,7 +38,7 @@ struct InputGateTest : ::testing::Test {
       return "b" + std::to_string(barrier->id.number);
     }
     if (const auto* watermark = std::get_if<Watermark>(&element.element)) {
-      if (element.idle) return "idle";
+      if (element.gates_only) return watermark->time == EventTime::Max() ? "idle" : "awake";
       return watermark->time == EventTime::Max() ? "wmax" : "w" + std::to_string(watermark->time.wall_ns);
     }
     return "end";
@@ -194,7 +194,7 @@ TEST_F(InputGateTest, OnlyAllIdleChannelsMakeTheGateIdle) {
   Idle(b);
   EXPECT_EQ(All(gate), "idle");
   Mark(a, 4);
-  EXPECT_EQ(All(gate), "w5") << "those behind hear that they must wait again";
+  EXPECT_EQ(All(gate), "awake") << "those behind must wait again";
   Mark(a, 7);
   EXPECT_EQ(All(gate), "w7");
 }
