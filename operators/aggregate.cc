@@ -111,7 +111,7 @@ class AggregateOperator final : public Operator {
       std::string error = ErrorOf(i);
       if (error.empty()) {
         for (size_t c = 0; c < columns_.size(); ++c) values_[c] = columns_[c].text().empty() ? Value::Null() : columns_[c].at(i);
-        WEIR_ASSIGN_OR_RETURN(error, group_.AddRow(values_, IsRetraction(batch.kind(i))));
+        WEIR_ASSIGN_OR_RETURN(error, group_.AddRow(values_, IsRetraction(batch.kind(i)), !options_.per_batch));
       }
       if (error.empty()) {
         newest = i;

@@ -259,6 +259,22 @@ std::string AddToAccumulator(AggregateFunction function, Accumulator& accumulato
   return {};
 }
 
+void ClearAccumulator(AggregateFunction function, Accumulator& accumulator) {
+  accumulator.count = 0;
+  switch (function) {
+    case AggregateFunction::kCount: return;
+    case AggregateFunction::kMin:
+    case AggregateFunction::kMax: accumulator.extreme = Value::Absent(); return;
+    case AggregateFunction::kSum:
+    case AggregateFunction::kAvg:
+      accumulator.sum = Decimal();
+      accumulator.doubles = accumulator.nan = accumulator.plus_infinity = accumulator.minus_infinity = 0;
+      accumulator.double_sum = 0;
+      accumulator.average.reset();
+      return;
+  }
+}
+
 Value ResultOf(AggregateFunction function, const Accumulator& accumulator, Arena& arena) {
   if (function == AggregateFunction::kCount) return Value::Int64(static_cast<int64_t>(accumulator.count));
   if (accumulator.count == 0) return Value::Null();
@@ -291,7 +307,7 @@ void AppendAccumulator(std::string& out, AggregateFunction function, const Accum
 }
 
 bool TakeAccumulator(std::string_view& bytes, AggregateFunction function, Accumulator& accumulator) {
-  accumulator = Accumulator();
+  ClearAccumulator(function, accumulator);
   if (!TakeInto(bytes, accumulator.count)) return false;
   if (accumulator.count == 0 || function == AggregateFunction::kCount) return true;
   if (function == AggregateFunction::kSum || function == AggregateFunction::kAvg) return TakeSum(bytes, accumulator);

@@ -39,6 +39,9 @@ struct Accumulator {
 // "sum of \"amount\": ", and the accumulator is undefined. For min and max only the count and the type are looked at.
 std::string AddToAccumulator(AggregateFunction function, Accumulator& accumulator, const Value& value, bool retract);
 
+// Empties what the function uses.
+void ClearAccumulator(AggregateFunction function, Accumulator& accumulator);
+
 // The result; null if no value was added (count: 0). Text is put into `arena`.
 Value ResultOf(AggregateFunction function, const Accumulator& accumulator, Arena& arena);
 

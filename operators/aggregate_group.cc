@@ -57,7 +57,7 @@ Status AggregateGroup::Load(const RowKey& key) {
   WEIR_ASSIGN_OR_RETURN(const std::optional<std::string_view> entry, state_->Get(groups_, EntryOf({})));
   stored_ = entry.has_value();
   if (!stored_) {
-    for (Accumulator& accumulator : accumulators_) accumulator = Accumulator();
+    for (size_t i = 0; i < specs_.size(); ++i) ClearAccumulator(specs_[i].function, accumulators_[i]);
     return Status::Ok();
   }
   loaded_.assign(*entry);
@@ -78,11 +78,11 @@ std::string AggregateGroup::Name(size_t i, const std::string& error) const {
   return text;
 }
 
-Result<std::string> AggregateGroup::AddRow(std::span<const Value> values, bool retract) {
+Result<std::string> AggregateGroup::AddRow(std::span<const Value> values, bool retract, bool only) {
   if (retract && rows_ == 0) {
     return "a row of key " + PrintKey(key_.bytes) + " is taken back, and the key has no rows";
   }
-  unchanged_ = accumulators_;
+  if (!only) unchanged_ = accumulators_;
   changes_used_ = 0;
   std::string error;
   for (size_t i = 0; i < specs_.size() && error.empty(); ++i) {
@@ -100,7 +100,7 @@ Result<std::string> AggregateGroup::AddRow(std::span<const Value> values, bool r
     if (!error.empty()) error = Name(i, error);
   }
   if (!error.empty()) {
-    accumulators_ = unchanged_;
+    if (!only) accumulators_ = unchanged_;
     return error;
   }
   rows_ += retract ? ~uint64_t{0} : 1;

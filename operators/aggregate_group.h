@@ -33,9 +33,10 @@ class AggregateGroup {
 
   // The group of `key`, which stays where it is until Store. A key without an entry is an empty group.
   Status Load(const RowKey& key);
-  // What an input row does: `values[i]` for specs[i], which live until Store. Empty: done. Else why not: the group is as
-  // before.
-  Result<std::string> AddRow(std::span<const Value> values, bool retract);
+  // What an input row does: `values[i]` for specs[i], which live until Store. Empty: done. Else why not: state is as before,
+  // and so is the group, unless `only`: this is the one row between Load and the next Load, and if it is refused nothing
+  // is stored.
+  Result<std::string> AddRow(std::span<const Value> values, bool retract, bool only);
   // Writes the group back; an empty one is removed.
   Status Store();
 
