@@ -9,8 +9,6 @@ const std::vector<Exception>& Exceptions() {
       {"file-size", "state/keyed_state.h", "keyed_state.h", 270, "the typed views are templates and belong together"},
       {"file-size", "tests/checkpoint/scenarios_test.cc", "scenarios_test.cc", 572,
        "the protocol's scenarios are one list, in its order"},
-      {"file-size", "tests/integration/kafka_conformance_test.cc", "kafka_conformance_test.cc", 547,
-       "one suite that both Kafka ports run"},
       {"file-size", "tests/operators/runtime/test_pieces.h", "test_pieces.h", 318,
        "small operators, sources and sinks of the runtime's tests, each of a few lines"},
   };
