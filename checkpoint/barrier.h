@@ -1,5 +1,5 @@
-// The mark that cuts the stream: what came before it belongs to checkpoint `id`, what comes after to a later one. Made by
-// the coordinator, injected by source tasks, held back and passed on by input gates and tasks. A plain value.
+// The mark that cuts the stream: what came before it belongs to checkpoint `id`, what comes after to a later one. Made
+// by the coordinator, injected by source tasks, held back and passed on by input gates and tasks. A plain value.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Decides when an input gate may pass a barrier on: once, when every channel has delivered it or has ended. Pure state of
-// one gate, called on its task's thread; it sees no channel and no row.
+// Decides when an input gate may pass a barrier on: once, when every channel has delivered it or has ended. Pure state
+// of one gate, called on its task's thread; it sees no channel and no row.
 //
 // Worked example, two channels: OnBarrier(0, b1) -> nothing, blocked(0); rows of channel 1 flow on; OnBarrier(1, b1) ->
 // b1, and neither is blocked.
@@ -18,8 +18,8 @@ class BarrierAligner {
  public:
   explicit BarrierAligner(size_t channels);
 
-  // Channel `channel`, which is not blocked, has delivered `barrier`. The barrier comes back when it is aligned: pass it
-  // on now. A newer barrier than the one being aligned takes its place (that one was aborted) and frees the channels
+  // Channel `channel`, which is not blocked, has delivered `barrier`. The barrier comes back when it is aligned: pass
+  // it on now. A newer barrier than the one being aligned takes its place (that one was aborted) and frees the channels
   // that waited for it; one that is older, aligned or aborted already is dropped.
   std::optional<CheckpointBarrier> OnBarrier(size_t channel, const CheckpointBarrier& barrier);
   // The channel delivers no more rows; it counts as aligned from here on and is never blocked, but may still deliver

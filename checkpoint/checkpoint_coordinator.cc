@@ -367,8 +367,8 @@ bool CheckpointCoordinator::TellApplied() {
   bool progress = false;
   while (!unapplied_.empty()) {
     const CheckpointId id = unapplied_.front();
-    const bool has_all = std::all_of(appliers_.begin(), appliers_.end(),
-                                     [id](const auto& applier) { return applier->Has(id.number); });
+    const bool has_all =
+        std::all_of(appliers_.begin(), appliers_.end(), [id](const auto& applier) { return applier->Has(id.number); });
     if (!has_all) break;
     FAULT_SITE("apply.before-sources-told");
     for (const CoordinatedTask& task : tasks_) task.participant->NotifyCheckpointApplied(id);

@@ -1,7 +1,7 @@
 // Takes checkpoints of a running job and brings their output to the external systems: durable, then applied. Why a
 // checkpoint starts, when it is complete and who is told is decided here; what is pure is in pending_checkpoint.h and
-// restore_decision.h. Step() runs on the job's control thread and never blocks: publishing has a worker of its own, each
-// system has another, results come back through mailboxes. The Acknowledger's calls may come from any thread.
+// restore_decision.h. Step() runs on the job's control thread and never blocks: publishing has a worker of its own,
+// each system has another, results come back through mailboxes. The Acknowledger's calls may come from any thread.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +41,13 @@ class CoordinatedState {
 };
 
 struct CoordinatorOptions {
-  Duration interval = std::chrono::seconds(10);   // from trigger to trigger
+  Duration interval = std::chrono::seconds(10);      // from trigger to trigger
   Duration min_pause = std::chrono::nanoseconds(0);  // from the end of one to the trigger of the next
-  Duration timeout = std::chrono::minutes(10);    // from trigger to the last acknowledgement
-  uint32_t tolerated_failures = 10;               // consecutive; one more fails the job
-  uint32_t retain = 3;                            // durable checkpoints
-  uint64_t unconfirmed_bytes_max = 1ULL << 30;    // sealed output that waits for its systems
-  uint32_t unconfirmed_checkpoints_max = 1000;    // the same in checkpoints with output
+  Duration timeout = std::chrono::minutes(10);       // from trigger to the last acknowledgement
+  uint32_t tolerated_failures = 10;                  // consecutive; one more fails the job
+  uint32_t retain = 3;                               // durable checkpoints
+  uint64_t unconfirmed_bytes_max = 1ULL << 30;       // sealed output that waits for its systems
+  uint32_t unconfirmed_checkpoints_max = 1000;       // the same in checkpoints with output
   ApplierOptions applier;
 };
 
@@ -79,12 +79,12 @@ struct CoordinatedTask {
 
 // For the status line and metrics.
 struct CheckpointStats {
-  uint64_t last_number = 0;    // newest durable one
-  uint64_t applied_number = 0; // newest that every system has
-  Duration last_duration{};    // trigger to durable
-  uint64_t last_bytes_new = 0; // of state, written for the newest
-  uint64_t last_bytes = 0;     // of state, all of its files
-  std::optional<Duration> age; // since the newest was durable; nothing before the first of this attempt
+  uint64_t last_number = 0;     // newest durable one
+  uint64_t applied_number = 0;  // newest that every system has
+  Duration last_duration{};     // trigger to durable
+  uint64_t last_bytes_new = 0;  // of state, written for the newest
+  uint64_t last_bytes = 0;      // of state, all of its files
+  std::optional<Duration> age;  // since the newest was durable; nothing before the first of this attempt
   uint64_t completed = 0, failed = 0;
   uint32_t consecutive_failures = 0;
   std::optional<uint64_t> pending_number;
@@ -113,8 +113,8 @@ class CheckpointCoordinator final : public Acknowledger {
   bool Step();
   MonotonicTime NextDeadline() const;
 
-  // A checkpoint as soon as none is pending, repeated until one is durable. kStop, kDrain: the last one; a later call may
-  // raise kGoOn to those.
+  // A checkpoint as soon as none is pending, repeated until one is durable. kStop, kDrain: the last one; a later call
+  // may raise kGoOn to those.
   void TriggerNow(AfterBarrier then);
 
   Outcome outcome() const { return outcome_; }
@@ -183,14 +183,14 @@ class CheckpointCoordinator final : public Acknowledger {
   CheckpointMetadata newest_;  // durable; without its subtasks' state
   uint64_t next_number_;
   std::optional<PendingCheckpoint> pending_;
-  std::optional<CheckpointMetadata> publishing_;      // pending_ is complete and on its way to the disk
-  std::map<std::string, std::string> enumerators_;    // snapshot that belongs to pending_
+  std::optional<CheckpointMetadata> publishing_;                    // pending_ is complete and on its way to the disk
+  std::map<std::string, std::string> enumerators_;                  // snapshot that belongs to pending_
   std::map<std::string, std::vector<Committable>> durable_output_;  // of the newest, by system
-  std::deque<CheckpointId> unapplied_;                // durable, not told to the sources yet
+  std::deque<CheckpointId> unapplied_;                              // durable, not told to the sources yet
   std::set<SubtaskId> sources_running_;
   bool has_sources_ = false;
   std::optional<AfterBarrier> requested_;
-  std::optional<CheckpointId> last_;                  // no checkpoint follows this one
+  std::optional<CheckpointId> last_;  // no checkpoint follows this one
   bool last_is_end_ = false;
   MonotonicTime last_trigger_;
   MonotonicTime last_end_;

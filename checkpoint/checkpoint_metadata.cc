@@ -275,8 +275,8 @@ Result<CheckpointMetadata> DecodeMetadata(std::string_view bytes, const std::str
   }
   const uint64_t body = bytes.size() - kHeaderBytes - kChecksumBytes;
   if (length != body) {
-    return Error(Damaged(file_name, "holds " + std::to_string(body) + " bytes of metadata, its header says " +
-                                        std::to_string(length)));
+    return Error(Damaged(
+        file_name, "holds " + std::to_string(body) + " bytes of metadata, its header says " + std::to_string(length)));
   }
   const std::string_view checked = bytes.substr(0, bytes.size() - kChecksumBytes);
   if (Hash64(checked) != ReadBigEndian64(bytes.substr(checked.size()))) {

@@ -51,8 +51,8 @@ struct CheckpointOutput {
   friend bool operator==(const CheckpointOutput&, const CheckpointOutput&) = default;
 };
 
-// How far one external system was known to be, and what it lacks up to this checkpoint. The marker found there must name
-// `base` or one of `later`; a checkpoint without output for the system writes no marker and so is not listed.
+// How far one external system was known to be, and what it lacks up to this checkpoint. The marker found there must
+// name `base` or one of `later`; a checkpoint without output for the system writes no marker and so is not listed.
 struct SystemProgress {
   std::string identity;                 // of the system, Committable::system
   std::optional<CheckpointId> base;     // the marker's checkpoint last known there; nothing: none yet
@@ -78,7 +78,7 @@ struct CheckpointMetadata {
   UniqueId attempt;
   CheckpointId id;
   std::vector<CheckpointId> restored_from;  // checkpoints that a restore by choice began this line with, oldest first
-  std::vector<CheckpointId> ancestors;      // the newest of the line before this one, oldest first, kAncestorsMax at most
+  std::vector<CheckpointId> ancestors;  // the newest of the line before this one, oldest first, kAncestorsMax at most
   uint32_t key_groups = 0;
   std::vector<VertexMetadata> vertices;
   std::map<std::string, std::string> enumerators;  // by source uid, what SplitEnumerator::SnapshotState returned

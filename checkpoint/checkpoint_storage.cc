@@ -113,8 +113,8 @@ Result<std::unique_ptr<CheckpointStorage>> CheckpointStorage::Open(FileSystem& f
   WEIR_RETURN_IF_ERROR(CreateDirectoriesDurably(fs, storage->root_));
   Result<std::unique_ptr<FileLock>> lock = fs.Lock(JoinPath(storage->root_, "lock"));
   if (!lock.has_value() && lock.error().code() == StatusCode::kFailedPrecondition) {
-    return Error(Status::FailedPrecondition("job '" + job + "' is running already: another process holds its checkpoint folder " +
-                                            storage->root_));
+    return Error(Status::FailedPrecondition(
+        "job '" + job + "' is running already: another process holds its checkpoint folder " + storage->root_));
   }
   if (!lock.has_value()) return Error(lock.error());
   storage->lock_ = std::move(*lock);
@@ -232,7 +232,9 @@ Status CheckpointStorage::SyncCheckpoint(const CheckpointMetadata& metadata) {
 
 Status CheckpointStorage::Begin(uint64_t number) {
   WEIR_RETURN_IF_ERROR(fs_.CreateDirectories(CheckpointFolder(number)));
-  return fs_.SyncDirectory(root_);
+  WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(root_));
+  begun_.insert(number);
+  return Status::Ok();
 }
 
 Status CheckpointStorage::SyncNewFiles(const CheckpointMetadata& metadata) {
@@ -270,6 +272,9 @@ PublishOutcome CheckpointStorage::Publish(const CheckpointMetadata& metadata) {
     return outcome;
   };
   FAULT_SITE("checkpoint.before-metadata-write");
+  if (begun_.erase(metadata.id.number) == 0) {
+    return ended(PublishFate::kNotPublished, Status::IoError("folder " + folder + " could not be made durable"));
+  }
   if (Status status = VerifyFiles(metadata, Verify::kLengths); !status.ok()) {
     return ended(PublishFate::kNotPublished, std::move(status));
   }
@@ -317,7 +322,8 @@ Result<CheckpointStorage::Garbage> CheckpointStorage::FindGarbage(uint32_t retai
       for (const state::StateFile& file : metadata->StateFiles()) files->second.insert(file.path);
     }
     for (const std::string& path : files->second) {
-      if (path.starts_with(prefix)) named.insert(path.substr(prefix.size(), path.find('/', prefix.size()) - prefix.size()));
+      if (path.starts_with(prefix))
+        named.insert(path.substr(prefix.size(), path.find('/', prefix.size()) - prefix.size()));
     }
   }
   WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> shared, fs_.List(SharedFolder()));

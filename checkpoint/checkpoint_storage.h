@@ -2,8 +2,8 @@
 //
 //   <storage>/<job>/lock               held while the object lives: one process a job
 //                   storage-id         32 hexadecimal digits; made at first use
-//                   first-published    there from the first durable checkpoint on: nothing left is loss, not a first start
-//                   chk-<N>/_metadata  checkpoint N is durable (metadata format: checkpoint_metadata.h)
+//                   first-published    there from the first durable checkpoint on: nothing left is loss, not a first
+//                   start chk-<N>/_metadata  checkpoint N is durable (metadata format: checkpoint_metadata.h)
 //                   chk-<N>.damaged/   was passed over at a start; kept for people
 //                   shared/            immutable state files, named by the metadata of all retained checkpoints
 //                   output/            sealed output segments
@@ -68,7 +68,8 @@ class CheckpointStorage {
   // True if a checkpoint was durable here once.
   bool FirstPublished();
 
-  // Reads `_metadata` of `number`. NotFound, or kCorruption if the file or what it says (number, job, storage) is wrong.
+  // Reads `_metadata` of `number`. NotFound, or kCorruption if the file or what it says (number, job, storage) is
+  // wrong.
   Result<CheckpointMetadata> LoadMetadata(uint64_t number);
   enum class Verify : uint8_t { kLengths, kChecksums };
   // kCorruption naming the first state file that is missing, has another length or another content.
@@ -78,11 +79,11 @@ class CheckpointStorage {
 
   // Makes folder chk-<number>, durably.
   Status Begin(uint64_t number);
-  // S5. `metadata.id.number` was begun. Files that no durable checkpoint of this object names are fsynced here.
+  // S5. kNotPublished if Begin of `metadata.id.number` has failed. Files that no durable checkpoint of this object names are fsynced here.
   PublishOutcome Publish(const CheckpointMetadata& metadata);
 
-  // What may go, computed now: checkpoints beyond the newest `retain`, aborted folders below the newest, state files that
-  // no retained checkpoint names. To be called while no checkpoint is being taken; DeleteGarbage may run later.
+  // What may go, computed now: checkpoints beyond the newest `retain`, aborted folders below the newest, state files
+  // that no retained checkpoint names. To be called while no checkpoint is being taken; DeleteGarbage may run later.
   struct Garbage {
     std::vector<std::string> files;
     std::vector<std::string> folders;
@@ -110,6 +111,7 @@ class CheckpointStorage {
   const std::string job_;
   UniqueId id_;
   std::unique_ptr<FileLock> lock_;
+  std::set<uint64_t> begun_;  // whose folder is durable
   std::map<uint64_t, std::set<std::string>> synced_;  // files of checkpoints known durable, by number
 };
 

@@ -1,8 +1,8 @@
-// The contract of one external system's committer (checkpoint-protocol: fence, read, sign, apply). One per system and job.
-// Every call blocks. During a start (restore.h) they come from the starting thread, afterwards from the committer's own
-// Worker; one at a time, in the order Peek, Fence, ReadMarker, Verify, Sign, then Apply in the order of checkpoint
-// numbers. After an error of Apply with code kUnavailable, kInternal, kIoError or kResourceExhausted the outcome is
-// unknown: the caller peeks, fences, reads and decides again by the marker.
+// The contract of one external system's committer (checkpoint-protocol: fence, read, sign, apply). One per system and
+// job. Every call blocks. During a start (restore.h) they come from the starting thread, afterwards from the
+// committer's own Worker; one at a time, in the order Peek, Fence, ReadMarker, Verify, Sign, then Apply in the order of
+// checkpoint numbers. After an error of Apply with code kUnavailable, kInternal, kIoError or kResourceExhausted the
+// outcome is unknown: the caller peeks, fences, reads and decides again by the marker.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace weir::checkpoint {
 // What the system itself holds of our progress.
 struct Marker {
   std::string job;
-  UniqueId storage;        // of the storage that wrote it
-  UniqueId attempt;        // of the start that wrote it
-  CheckpointId checkpoint; // newest one whose output the system has; number 0: none yet, only signed
+  UniqueId storage;         // of the storage that wrote it
+  UniqueId attempt;         // of the start that wrote it
+  CheckpointId checkpoint;  // newest one whose output the system has; number 0: none yet, only signed
   friend bool operator==(const Marker&, const Marker&) = default;
 };
 

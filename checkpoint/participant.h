@@ -1,5 +1,5 @@
-// The two small interfaces between the coordinator and the tasks. The coordinator knows no task: it knows three verbs it
-// may say (Participant) and listens for one (Acknowledger). All calls post to a mailbox: any thread, never block.
+// The two small interfaces between the coordinator and the tasks. The coordinator knows no task: it knows three verbs
+// it may say (Participant) and listens for one (Acknowledger). All calls post to a mailbox: any thread, never block.
 #pragma once
 
 #include <map>
@@ -17,9 +17,10 @@ namespace weir::checkpoint {
 // What one subtask contributes to a checkpoint.
 struct SubtaskSnapshot {
   state::SubtaskStateHandle state;
-  std::vector<Committable> committables;        // sealed since the last snapshot that became durable
-  std::map<std::string, std::string> offsets;   // by uid, JSON for people: `weir state show` prints it, restore ignores it
-  bool finished = false;                        // has reached the end of its input
+  std::vector<Committable> committables;  // sealed since the last snapshot that became durable
+  std::map<std::string, std::string>
+      offsets;            // by uid, JSON for people: `weir state show` prints it, restore ignores it
+  bool finished = false;  // has reached the end of its input
 };
 
 class Participant {

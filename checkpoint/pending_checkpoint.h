@@ -24,9 +24,9 @@ class PendingCheckpoint {
 
   enum class Verdict : uint8_t {
     kAccepted,
-    kCompleted,   // accepted, and it was the last one
-    kAborted,     // the snapshot is an error: the checkpoint is given up, `cause()` says why
-    kIgnored,     // of another checkpoint, of one that is no longer collecting, or said twice
+    kCompleted,  // accepted, and it was the last one
+    kAborted,    // the snapshot is an error: the checkpoint is given up, `cause()` says why
+    kIgnored,    // of another checkpoint, of one that is no longer collecting, or said twice
   };
   Verdict Acknowledge(SubtaskId subtask, CheckpointId id, Result<SubtaskSnapshot> snapshot);
   // Aborts if it is collecting still and `timeout` has passed since it was triggered.

@@ -1,7 +1,7 @@
-// One start of a job, of the process or inside it (R1 to R5): peek, decide, fence, take the newest whole checkpoint, read,
-// decide, publish where needed, sign. Blocks: called where blocking is allowed, before any task runs and before the
-// committers are given to a coordinator; nobody else may use them or the storage meanwhile. Inside a process the old
-// tasks, snapshot workers and committers have ended and are joined before: left-over state files are deleted here.
+// One start of a job, of the process or inside it (R1 to R5): peek, decide, fence, take the newest whole checkpoint,
+// read, decide, publish where needed, sign. Blocks: called where blocking is allowed, before any task runs and before
+// the committers are given to a coordinator; nobody else may use them or the storage meanwhile. Inside a process the
+// old tasks, snapshot workers and committers have ended and are joined before: left-over state files are deleted here.
 #pragma once
 
 #include <map>
@@ -32,11 +32,11 @@ struct StartContext {
   CheckpointStorage* storage = nullptr;  // locked
   const Clock* clock = nullptr;
   Random* random = nullptr;
-  UniqueId attempt;                      // of this start; the committers have the same
+  UniqueId attempt;  // of this start; the committers have the same
   std::vector<System>* systems = nullptr;
-  std::set<std::string> uids;            // all operators of the definition
-  uint32_t key_groups = 0;               // of a first start
-  uint32_t retain = 3;                   // checkpoints
+  std::set<std::string> uids;  // all operators of the definition
+  uint32_t key_groups = 0;     // of a first start
+  uint32_t retain = 3;         // checkpoints
 };
 
 // Where the job goes on.
@@ -50,14 +50,14 @@ struct RestoredJob {
   std::vector<std::string> report;
 };
 
-// On an error nothing was signed or published, unless the message says so; the caller may try again with a new attempt and
-// new committers. kFailedPrecondition and kCorruption: a person must decide. kUnavailable: a retry can help. kFenced:
-// another process took over meanwhile.
+// On an error nothing was signed or published, unless the message says so; the caller may try again with a new attempt
+// and new committers. kFailedPrecondition and kCorruption: a person must decide. kUnavailable: a retry can help.
+// kFenced: another process took over meanwhile.
 Result<RestoredJob> StartAttempt(const RestoreRequest& request, const StartContext& context);
 
-// The second half of a start without a checkpoint, when every enumerator is ready and before any task has rows: publishes
-// the empty checkpoint that fixes where the splits begin, then signs. `enumerators` by source uid; `assigned`: splits
-// that an enumerator has handed out already. Afterwards `job.checkpoint` is there.
+// The second half of a start without a checkpoint, when every enumerator is ready and before any task has rows:
+// publishes the empty checkpoint that fixes where the splits begin, then signs. `enumerators` by source uid;
+// `assigned`: splits that an enumerator has handed out already. Afterwards `job.checkpoint` is there.
 Status PublishFirst(const StartContext& context, std::map<std::string, std::string> enumerators,
                     std::vector<AssignedSplit> assigned, RestoredJob& job);
 

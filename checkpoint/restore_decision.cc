@@ -98,7 +98,8 @@ class Decider {
 
   Status NeedReachable(std::string_view why) const {
     for (const SystemFact& system : facts_.systems) {
-      if (!system.reachable) return Status::Unavailable(Concat({"system ", system.identity, " can't be reached, and ", why}));
+      if (!system.reachable)
+        return Status::Unavailable(Concat({"system ", system.identity, " can't be reached, and ", why}));
     }
     return Status::Ok();
   }
@@ -111,9 +112,8 @@ class Decider {
                                               std::to_string(newest.number), ": ", newest.cause.message()})));
     }
     if (facts_.first_published) {
-      return Error(Status::FailedPrecondition(
-          Concat({"storage ", facts_.storage_path,
-                  " has had checkpoints and none is left; --restore none begins anew"})));
+      return Error(Status::FailedPrecondition(Concat(
+          {"storage ", facts_.storage_path, " has had checkpoints and none is left; --restore none begins anew"})));
     }
     for (const SystemFact& system : facts_.systems) {
       if (const auto applied = AppliedBy(system.marker)) {
@@ -150,7 +150,8 @@ class Decider {
       const auto position = PositionOf(*listed, AppliedBy(system.marker));
       const uint64_t rows = position.has_value() ? Rows(Behind(*listed, *position)) : 0;
       if (rows > 0) {
-        Report(Concat({"system ", system.identity, ": ", std::to_string(rows), " rows that it had not taken are dropped"}));
+        Report(Concat(
+            {"system ", system.identity, ": ", std::to_string(rows), " rows that it had not taken are dropped"}));
       }
     }
   }
@@ -184,7 +185,8 @@ class Decider {
     }
     message += Concat({"rows behind the restored point would be written again; who accepts that says --rewind=",
                        std::to_string(NewestNumber())});
-    if (request_.rewind.has_value()) message += Concat({" (--rewind=", std::to_string(*request_.rewind), " was given)"});
+    if (request_.rewind.has_value())
+      message += Concat({" (--rewind=", std::to_string(*request_.rewind), " was given)"});
     return Status::FailedPrecondition(std::move(message));
   }
 
@@ -193,7 +195,8 @@ class Decider {
     const CheckpointMetadata& chosen = *facts_.chosen;
     const bool in_line = facts_.newest.has_value() && facts_.newest->IsOrDescendsFrom(chosen.id.id);
     if (in_line && !request_.rewind.has_value()) {
-      Report(Concat({"the storage holds ", Name(facts_.newest->id), ", which comes from ", request_.path, ": it is taken"}));
+      Report(Concat(
+          {"the storage holds ", Name(facts_.newest->id), ", which comes from ", request_.path, ": it is taken"}));
       return Resume();
     }
     if (in_line && facts_.newest->id.id == chosen.id.id && *request_.rewind == chosen.id.number) return Resume();
@@ -261,7 +264,8 @@ class Decider {
     for (const auto& at : {progress.base}) {
       if (at.has_value()) message += Concat({" ", std::to_string(at->number)});
     }
-    for (const CheckpointOutput& output : progress.later) message += Concat({" ", std::to_string(output.checkpoint.number)});
+    for (const CheckpointOutput& output : progress.later)
+      message += Concat({" ", std::to_string(output.checkpoint.number)});
     return Status::FailedPrecondition(std::move(message));
   }
 
@@ -280,8 +284,8 @@ class Decider {
       decision_.systems.push_back(std::move(*start));
     }
     for (const DamagedCheckpoint& damaged : facts_.damaged) {
-      Report(Concat({"checkpoint ", std::to_string(damaged.number), " is damaged and passed over, no system names it: ",
-                     damaged.cause.message()}));
+      Report(Concat({"checkpoint ", std::to_string(damaged.number),
+                     " is damaged and passed over, no system names it: ", damaged.cause.message()}));
     }
     return std::move(decision_);
   }
@@ -303,8 +307,8 @@ class Decider {
                          !newest.IsOrDescendsFrom(applied->id) && request_.rewind != applied->number;
     if (foreign) {
       return Error(Status::FailedPrecondition(
-          Concat({"system ", system.identity, " is new to ", Name(newest.id), " but is at ", Name(*applied), " of job '",
-                  facts_.job, "', written by storage ", system.marker->storage.ToString(),
+          Concat({"system ", system.identity, " is new to ", Name(newest.id), " but is at ", Name(*applied),
+                  " of job '", facts_.job, "', written by storage ", system.marker->storage.ToString(),
                   "; --rewind=", std::to_string(applied->number), " accepts that output as it is"})));
     }
     Report(Concat({"system ", system.identity, " is new to ", Name(newest.id)}));
@@ -363,8 +367,9 @@ class Decider {
     }
     if (missing.empty()) return Status::Ok();
     if (!request_.allow_non_restored_state) {
-      return Status::FailedPrecondition(Concat({Name(checkpoint.id), " holds state of ", missing,
-                                                ", which the job definition lacks; --allow-non-restored-state drops it"}));
+      return Status::FailedPrecondition(
+          Concat({Name(checkpoint.id), " holds state of ", missing,
+                  ", which the job definition lacks; --allow-non-restored-state drops it"}));
     }
     Report(Concat({"state of ", missing, " is dropped: the job definition lacks it"}));
     return Status::Ok();
@@ -373,9 +378,9 @@ class Decider {
   // Systems that the checkpoint lists and the definition lacks.
   Status CheckRemovedSystems(const CheckpointMetadata& checkpoint) {
     for (const SystemProgress& listed : checkpoint.systems) {
-      const bool defined = std::any_of(facts_.systems.begin(), facts_.systems.end(), [&listed](const SystemFact& system) {
-        return system.identity == listed.identity;
-      });
+      const bool defined =
+          std::any_of(facts_.systems.begin(), facts_.systems.end(),
+                      [&listed](const SystemFact& system) { return system.identity == listed.identity; });
       const CheckpointId* hint = HintOf(listed.identity);
       std::optional<size_t> position;
       if (hint != nullptr) position = PositionOf(listed, *hint);
@@ -383,8 +388,9 @@ class Decider {
       if (defined || rest.later.empty()) continue;
       const std::string rows = std::to_string(Rows(rest));
       if (!request_.drop_output.contains(listed.identity)) {
-        return Status::FailedPrecondition(Concat({"system ", listed.identity, " is not in the job definition and has not confirmed ",
-                                                  rows, " rows; --drop-output ", listed.identity, " gives them up"}));
+        return Status::FailedPrecondition(
+            Concat({"system ", listed.identity, " is not in the job definition and has not confirmed ", rows,
+                    " rows; --drop-output ", listed.identity, " gives them up"}));
       }
       Report(Concat({"system ", listed.identity, ": ", rows, " unconfirmed rows are dropped"}));
     }

@@ -26,9 +26,9 @@ struct RestoreRequest {
   };
   From from = From::kLatest;
   std::string path;
-  std::optional<uint64_t> rewind;        // --rewind: the newest number, said by who accepts doubled output behind `path`
-  std::optional<uint64_t> assume;        // --assume: the checkpoint of a system whose marker is gone
-  std::set<std::string> drop_output;     // --drop-output: systems whose unconfirmed output may be lost
+  std::optional<uint64_t> rewind;     // --rewind: the newest number, said by who accepts doubled output behind `path`
+  std::optional<uint64_t> assume;     // --assume: the checkpoint of a system whose marker is gone
+  std::set<std::string> drop_output;  // --drop-output: systems whose unconfirmed output may be lost
   bool allow_non_restored_state = false;
 };
 
@@ -50,7 +50,8 @@ struct RestoreFacts {
   std::optional<CheckpointMetadata> chosen;  // at request.path
   std::vector<SystemFact> systems;           // of the definition
   std::set<std::string> uids;                // of the definition's operators
-  std::map<std::string, CheckpointId> applied_hints;  // from applied/<system>, of these systems and of those in `newest`
+  std::map<std::string, CheckpointId>
+      applied_hints;  // from applied/<system>, of these systems and of those in `newest`
 };
 
 enum class RestoreAction : uint8_t {

@@ -42,6 +42,7 @@ SystemApplier::SystemApplier(ApplierOptions options, Ports ports, const SystemSt
       ever_signed_(start.reachable) {
   WEIR_CHECK(committer_ != nullptr);
   worker_ = ports_.workers->NewWorker("commit");
+  Recount();
 }
 
 SystemApplier::~SystemApplier() = default;
@@ -51,6 +52,7 @@ void SystemApplier::Add(CheckpointOutput output) {
   const auto before = progress_.Target();
   WEIR_CHECK(!before.has_value() || before->number < output.checkpoint.number);
   progress_.later.push_back(std::move(output));
+  Recount();
 }
 
 bool SystemApplier::Step() {
@@ -86,14 +88,22 @@ bool SystemApplier::Has(uint64_t number) const {
 }
 
 UnconfirmedOutput SystemApplier::unconfirmed() const {
-  UnconfirmedOutput waiting{.system = progress_.identity, .checkpoints = progress_.later.size(), .last_error = last_error_};
+  return {.system = progress_.identity,
+          .checkpoints = progress_.later.size(),
+          .rows = waiting_rows_,
+          .bytes = waiting_bytes_,
+          .last_error = last_error_};
+}
+
+void SystemApplier::Recount() {
+  waiting_rows_ = 0;
+  waiting_bytes_ = 0;
   for (const CheckpointOutput& output : progress_.later) {
     for (const Committable& committable : output.committables) {
-      waiting.rows += committable.rows;
-      waiting.bytes += committable.size_bytes;
+      waiting_rows_ += committable.rows;
+      waiting_bytes_ += committable.size_bytes;
     }
   }
-  return waiting;
 }
 
 void SystemApplier::SubmitRecover() {
@@ -150,6 +160,7 @@ void SystemApplier::Handle(Recovered event) {
     return;
   }
   progress_ = std::move(*progress);
+  Recount();
   seen_attempt_ = marker.has_value() ? marker->attempt : UniqueId{};
   SubmitSign();
 }
@@ -199,7 +210,8 @@ void SystemApplier::Retry(const Status& cause) {
   const Duration backoff = options_.backoff_min * (int64_t{1} << std::min(failures_, kShiftMax));
   ++failures_;
   retry_at_ = ports_.clock->Now() + std::min(backoff, options_.backoff_max);
-  if (failures_ == 1) LogWarning(cause.WithContext("system " + identity() + " does not take output, will be retried").ToString());
+  if (failures_ == 1)
+    LogWarning(cause.WithContext("system " + identity() + " does not take output, will be retried").ToString());
 }
 
 bool SystemApplier::IsOurs(const std::optional<Marker>& marker) const {
@@ -211,6 +223,7 @@ void SystemApplier::Confirm(CheckpointId checkpoint) {
   WEIR_CHECK(progress_.later.front().checkpoint == checkpoint);
   progress_.later.erase(progress_.later.begin());
   progress_.base = checkpoint;
+  Recount();
   failures_ = 0;
   hard_failures_ = 0;
   last_error_ = Status::Ok();

@@ -1,5 +1,5 @@
-// Brings the output of durable checkpoints to one external system, in order, and recovers when the system was down or an
-// apply's outcome is unknown (R5). Owned by the coordinator and called on its thread; the committer's calls run on a
+// Brings the output of durable checkpoints to one external system, in order, and recovers when the system was down or
+// an apply's outcome is unknown (R5). Owned by the coordinator and called on its thread; the committer's calls run on a
 // worker of their own.
 #pragma once
 
@@ -98,6 +98,7 @@ class SystemApplier {
   void Retry(const Status& cause);
   bool IsOurs(const std::optional<Marker>& marker) const;
   void Confirm(CheckpointId checkpoint);
+  void Recount();  // after each change of progress_
   Marker MarkerOf(std::optional<CheckpointId> checkpoint) const;
 
   const ApplierOptions options_;
@@ -107,11 +108,13 @@ class SystemApplier {
 
   // Owner's thread only.
   SystemProgress progress_;
-  bool signed_;           // by this attempt, and no outcome is unknown
-  bool ever_signed_;      // by this attempt: a marker of another attempt is a takeover
-  UniqueId seen_attempt_;  // in the marker that was read before signing
-  bool busy_ = false;     // a call is with the worker
-  uint32_t failures_ = 0; // consecutive
+  uint64_t waiting_rows_ = 0;  // of progress_.later
+  uint64_t waiting_bytes_ = 0;
+  bool signed_;                 // by this attempt, and no outcome is unknown
+  bool ever_signed_;            // by this attempt: a marker of another attempt is a takeover
+  UniqueId seen_attempt_;       // in the marker that was read before signing
+  bool busy_ = false;           // a call is with the worker
+  uint32_t failures_ = 0;       // consecutive
   uint32_t hard_failures_ = 0;  // those that are not kUnavailable
   std::optional<MonotonicTime> retry_at_;
   Status last_error_;

@@ -259,6 +259,24 @@ TEST_F(CheckpointCoordinatorTest, ARefusedPublicationAbortsOneCheckpoint) {
   EXPECT_EQ(kafka_.rows.size(), 5U);
 }
 
+// The acknowledgements may be faster than the folder: the publication stands behind it in the worker's queue.
+TEST_F(CheckpointCoordinatorTest, ACheckpointWhoseFolderFailedIsNotPublishedLater) {
+  Start();
+  job_.Settle();
+  job_.Emit(5);
+  job_.coordinator().TriggerNow(AfterBarrier::kGoOn);
+  job_.StepCoordinator();
+  while (job_.StepTask()) continue;
+  job_.StepCoordinator();
+  machine_.fs.Arm({.kind = simulation::OperationKind::kSyncDirectory, .path_part = FakeJob::kJob});
+  job_.Settle();
+  EXPECT_EQ(job_.aborted(), std::vector<uint64_t>{2});
+  EXPECT_EQ(*job_.storage().DurableNumbers(), std::vector<uint64_t>{1});
+  Pass(seconds(1));
+  EXPECT_EQ(*job_.storage().DurableNumbers(), (std::vector<uint64_t>{3, 1}));
+  EXPECT_EQ(kafka_.rows.size(), 5U);
+}
+
 TEST_F(CheckpointCoordinatorTest, AnErrorAtOrBehindTheRenameEndsTheAttempt) {
   using simulation::OperationKind;
   const std::vector<simulation::Fault> faults = {

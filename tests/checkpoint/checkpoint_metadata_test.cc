@@ -22,8 +22,9 @@ CheckpointMetadata Example() {
     SubtaskMetadata subtask;
     subtask.index = index;
     subtask.state.range = {.first = index * 0x80000000U, .last = 0x7fffffffU + index * 0x80000000U};
-    subtask.state.files = {{.name = "CURRENT", .path = "shared/a" + std::to_string(index), .size_bytes = 16, .checksum = 99},
-                           {.name = "1.sst", .path = "shared/b", .size_bytes = 1U << 20U, .checksum = ~0ULL}};
+    subtask.state.files = {
+        {.name = "CURRENT", .path = "shared/a" + std::to_string(index), .size_bytes = 16, .checksum = 99},
+        {.name = "1.sst", .path = "shared/b", .size_bytes = 1U << 20U, .checksum = ~0ULL}};
     subtask.state.states = {{.uid = "totals", .name = "sum", .kind = "value", .codec = "decimal\xff", .id = 7}};
     subtask.state.entries_new = 5;
     subtask.state.bytes_new = 6;

@@ -1,6 +1,7 @@
-// Random lives of a job: the real coordinator, storage and restore over a simulated disk, with crashes at any disk step,
-// fault site or call, aborts, systems that are down or lose answers, copies of the storage started beside and after. The
-// systems' rows must be 1, 2, 3, ... at every moment, and a healed world must bring all systems to the same rows.
+// Random lives of a job: the real coordinator, storage and restore over a simulated disk, with crashes at any disk
+// step, fault site or call, aborts, systems that are down or lose answers, copies of the storage started beside and
+// after. The systems' rows must be 1, 2, 3, ... at every moment, and a healed world must bring all systems to the same
+// rows.
 //
 // WEIR_SEEDS="<first>:<count>" runs others than the built-in ones; a failure names its seed.
 #include <gtest/gtest.h>
@@ -10,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/process.h"
 #include "base/fault_site.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "tests/checkpoint/fake_job.h"
 
 namespace weir::checkpoint {
@@ -31,7 +32,8 @@ class Life {
  public:
   Life(uint64_t seed, std::map<std::string, uint64_t>& seen) : random_(seed), seen_(seen) {
     const uint64_t count = 1 + random_.Below(3);
-    for (uint64_t i = 0; i < count; ++i) systems_.push_back(std::make_unique<FakeSystem>("system-" + std::to_string(i)));
+    for (uint64_t i = 0; i < count; ++i)
+      systems_.push_back(std::make_unique<FakeSystem>("system-" + std::to_string(i)));
     constexpr uint64_t kCrashOdds[] = {400, 80, 25};
     crash_odds_ = kCrashOdds[random_.Below(3)];
     constexpr uint64_t kDownPercent[] = {0, 15, 40};
@@ -104,8 +106,9 @@ class Life {
   void ArmCrash(Site& site) {
     site.machine.fs.Disarm();
     if (random_.OneIn(3)) {
-      constexpr simulation::FaultAction kActions[] = {
-          simulation::FaultAction::kCrashBefore, simulation::FaultAction::kCrashAfter, simulation::FaultAction::kCrashTorn};
+      constexpr simulation::FaultAction kActions[] = {simulation::FaultAction::kCrashBefore,
+                                                      simulation::FaultAction::kCrashAfter,
+                                                      simulation::FaultAction::kCrashTorn};
       site.machine.fs.Arm({.nth = 1 + random_.Below(crash_odds_), .action = kActions[random_.Below(3)]});
     } else if (random_.OneIn(3)) {
       ArmFaultSites([this, &site, left = 1 + random_.Below(crash_odds_ / 8 + 1)](std::string_view name) mutable {
@@ -120,7 +123,8 @@ class Life {
   void ArmError(Site& site) {
     if (!random_.OneIn(5)) return;
     using simulation::FaultAction;
-    site.machine.fs.Arm({.nth = 1 + random_.Below(60), .action = random_.OneIn(4) ? FaultAction::kErrorAfter : FaultAction::kError});
+    site.machine.fs.Arm(
+        {.nth = 1 + random_.Below(60), .action = random_.OneIn(4) ? FaultAction::kErrorAfter : FaultAction::kError});
     ++seen_["disk error armed"];
   }
 
@@ -286,7 +290,8 @@ TEST(CheckpointModelTest, NoRowIsLostDoubledOrMisplaced) {
     const std::string broken = Life(seed, seen).Run();
     ASSERT_EQ(broken, "") << "seed " << seed;
   }
-  for (const auto& [what, times] : seen) std::printf("%8llu  %s\n", static_cast<unsigned long long>(times), what.c_str());
+  for (const auto& [what, times] : seen)
+    std::printf("%8llu  %s\n", static_cast<unsigned long long>(times), what.c_str());
   EXPECT_GT(seen["healed"], count / 2);
   if (count < 1000) return;
   for (const std::string_view site : FaultSites()) {

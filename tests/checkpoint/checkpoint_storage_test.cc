@@ -157,7 +157,8 @@ TEST_F(CheckpointStorageTest, ADeletionThatIsCutOffLeavesTheRetainedWhole) {
 
 TEST_F(CheckpointStorageTest, ImportTakesTheFilesOfAnotherStorage) {
   auto storage = Open();
-  ASSERT_EQ(Publish(*storage, 1, {NewFile(*storage, "f1", "one"), NewFile(*storage, "f2", "two")}), PublishFate::kDurable);
+  ASSERT_EQ(Publish(*storage, 1, {NewFile(*storage, "f1", "one"), NewFile(*storage, "f2", "two")}),
+            PublishFate::kDurable);
   auto other = *CheckpointStorage::Open(fs_, "/other", "orders", random_);
   CheckpointMetadata metadata = *ReadCheckpointFolder(fs_, "/a/b/storage/orders/chk-1");
   ASSERT_TRUE(other->Import("/a/b/storage/orders/chk-1/", {.high = 1, .low = 2}, metadata).ok());

@@ -1,6 +1,6 @@
-// Every file of the newest checkpoint is damaged in every way that a disk or a hand has been seen to do it. The job must
-// find out and either go on exactly from an older checkpoint or stop with one error: it never takes wrong bytes and
-// never starts empty.
+// Every file of the newest checkpoint is damaged in every way that a disk or a hand has been seen to do it. The job
+// must find out and either go on exactly from an older checkpoint or stop with one error: it never takes wrong bytes
+// and never starts empty.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -74,9 +74,8 @@ std::vector<std::pair<std::string, Damage>> Damages() {
       {"removed", [](World& world, const std::string& path) { ASSERT_TRUE(world.machine.fs.Remove(path).ok()); }},
       {"first bit", Edit([](std::string& bytes) { bytes[0] = static_cast<char>(bytes[0] ^ 1); })},
       {"last bit", Edit([](std::string& bytes) { bytes.back() = static_cast<char>(bytes.back() ^ 0x80); })},
-      {"middle bit", Edit([](std::string& bytes) {
-         bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10);
-       })}};
+      {"middle bit",
+       Edit([](std::string& bytes) { bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x10); })}};
   all.emplace_back("swapped with an older one", [](World& world, const std::string& path) {
     const bool is_metadata = path.ends_with("_metadata");
     const std::string other =
@@ -142,7 +141,8 @@ TEST_F(DamagedCheckpointTest, ASystemThatIsDownKeepsADamagedCheckpointFromBeingP
 TEST_F(DamagedCheckpointTest, AFileThatAllCheckpointsShareStopsTheJob) {
   World world(true);
   const std::string shared = world.older.StateFiles().front().path;
-  ASSERT_TRUE(world.machine.fs.Damage(std::string(kRoot) + "/" + shared, [](std::string& bytes) { bytes[0] = '9'; }).ok());
+  ASSERT_TRUE(
+      world.machine.fs.Damage(std::string(kRoot) + "/" + shared, [](std::string& bytes) { bytes[0] = '9'; }).ok());
   const Status status = world.NewJob()->Start();
   EXPECT_FALSE(status.ok());
   EXPECT_NE(status.message().find(shared), std::string::npos) << status.ToString();

@@ -48,9 +48,9 @@ Status FakeJob::Start(const RestoreRequest& request) {
   restored_.attempt = machine_.random.NextId();
   committers_.clear();
   for (FakeSystem* system : systems_) {
-    committers_.push_back({.identity = system->identity,
-                           .committer = std::make_unique<FakeCommitter>(*system, restored_.attempt,
-                                                                        [this] { return life_.Dead(); })});
+    committers_.push_back(
+        {.identity = system->identity,
+         .committer = std::make_unique<FakeCommitter>(*system, restored_.attempt, [this] { return life_.Dead(); })});
   }
   const StartContext context = ContextOf();
   WEIR_ASSIGN_OR_RETURN(restored_, StartAttempt(request, context));
@@ -113,7 +113,8 @@ Result<SubtaskSnapshot> FakeJob::Cut(const CheckpointBarrier& barrier) {
   }
   offset_of[number] = offset_;
   SubtaskSnapshot snapshot;
-  for (const Sealed& sealed : sealed_) snapshot.committables.push_back(RangeOf(sealed.system, sealed.first, sealed.last));
+  for (const Sealed& sealed : sealed_)
+    snapshot.committables.push_back(RangeOf(sealed.system, sealed.first, sealed.last));
   snapshot.offsets["source"] = std::to_string(offset_);
   snapshot.finished = at_end;
   const std::string content = std::to_string(offset_);

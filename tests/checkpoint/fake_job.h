@@ -1,6 +1,6 @@
-// One process of a small job over a simulated disk: a source that counts 1, 2, 3, ..., one state file a checkpoint, and a
-// sink for each FakeSystem. The coordinator, the storage and the restore in it are the real ones. Nothing runs by itself:
-// a test moves the clock, the task, the workers and the coordinator.
+// One process of a small job over a simulated disk: a source that counts 1, 2, 3, ..., one state file a checkpoint, and
+// a sink for each FakeSystem. The coordinator, the storage and the restore in it are the real ones. Nothing runs by
+// itself: a test moves the clock, the task, the workers and the coordinator.
 #pragma once
 
 #include <cstdint>
@@ -113,7 +113,7 @@ class FakeJob final : public Participant, public CoordinatedState {
     std::string system;
     uint64_t first, last;
   };
-  std::vector<Sealed> sealed_;  // their checkpoint is not durable yet
+  std::vector<Sealed> sealed_;           // their checkpoint is not durable yet
   std::vector<state::StateFile> files_;  // of the newest durable snapshot
   std::map<uint64_t, std::vector<state::StateFile>> files_of_;
   std::vector<uint64_t> applied_;

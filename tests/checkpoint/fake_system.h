@@ -23,12 +23,12 @@ struct FakeSystem {
   std::optional<Marker> marker;
   UniqueId owner;  // the attempt that fenced last
   bool up = true;
-  uint32_t lose_answers = 0;    // so many applies happen and answer kUnavailable
-  uint32_t lose_applies = 0;    // so many applies do not happen and answer kUnavailable
-  std::optional<Status> refuse; // every apply answers this
-  Status verify;                // what Verify answers
-  std::string broken;           // what went wrong with the rows; empty: nothing
-  uint64_t next = 1;            // the row that has to come next
+  uint32_t lose_answers = 0;     // so many applies happen and answer kUnavailable
+  uint32_t lose_applies = 0;     // so many applies do not happen and answer kUnavailable
+  std::optional<Status> refuse;  // every apply answers this
+  Status verify;                 // what Verify answers
+  std::string broken;            // what went wrong with the rows; empty: nothing
+  uint64_t next = 1;             // the row that has to come next
   uint32_t fences = 0;
   uint32_t applies = 0;
 

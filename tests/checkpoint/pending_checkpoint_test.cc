@@ -30,7 +30,8 @@ TEST(PendingCheckpointTest, CompletesWithTheLastAcknowledgement) {
 TEST(PendingCheckpointTest, IgnoresStrangersRepeatsAndOtherCheckpoints) {
   PendingCheckpoint pending = TwoSubtasks();
   EXPECT_EQ(pending.Acknowledge({5, 0}, kId, SubtaskSnapshot{}), Verdict::kIgnored);
-  EXPECT_EQ(pending.Acknowledge({0, 0}, {.number = 7, .id = {.high = 9, .low = 9}}, SubtaskSnapshot{}), Verdict::kIgnored);
+  EXPECT_EQ(pending.Acknowledge({0, 0}, {.number = 7, .id = {.high = 9, .low = 9}}, SubtaskSnapshot{}),
+            Verdict::kIgnored);
   EXPECT_EQ(pending.Acknowledge({0, 0}, kId, SubtaskSnapshot{}), Verdict::kAccepted);
   EXPECT_EQ(pending.Acknowledge({0, 0}, kId, SubtaskSnapshot{}), Verdict::kIgnored);
   EXPECT_EQ(pending.state(), State::kCollecting);

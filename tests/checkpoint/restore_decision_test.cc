@@ -12,7 +12,10 @@ constexpr UniqueId kStorage{.high = 1, .low = 1};
 constexpr UniqueId kOtherStorage{.high = 2, .low = 2};
 
 Marker At(uint64_t number, UniqueId storage = kStorage) {
-  return {.job = "orders", .storage = storage, .attempt = {.high = 3, .low = 3}, .checkpoint = number == 0 ? CheckpointId{} : Id(number)};
+  return {.job = "orders",
+          .storage = storage,
+          .attempt = {.high = 3, .low = 3},
+          .checkpoint = number == 0 ? CheckpointId{} : Id(number)};
 }
 
 SystemProgress Progress(const std::string& identity, uint64_t base, std::vector<uint64_t> later) {
@@ -64,7 +67,9 @@ TEST(RestoreDecisionTest, ComparesIdsAndNotNumbers) {
   EXPECT_NE(decision.error().message().find(kOtherStorage.ToString()), std::string::npos);
 }
 
-TEST(RestoreDecisionTest, NineWroteNoMarkerAndIsNotOnTheLine) { EXPECT_FALSE(DecideRestore({}, Facts(At(9))).has_value()); }
+TEST(RestoreDecisionTest, NineWroteNoMarkerAndIsNotOnTheLine) {
+  EXPECT_FALSE(DecideRestore({}, Facts(At(9))).has_value());
+}
 
 TEST(RestoreDecisionTest, ASignatureAloneIsNoMarkerOfOutput) {
   RestoreFacts facts = Facts(At(0));
@@ -230,7 +235,8 @@ TEST(RestoreDecisionTest, FirstStartNeedsAnEmptyWorld) {
   EXPECT_EQ(decision->action, RestoreAction::kFirstStart);
   EXPECT_EQ(decision->next_number, 1U);
   facts.systems[0].marker = At(5);
-  EXPECT_NE(DecideRestore({}, facts).error().message().find("is empty, but system kafka has output"), std::string::npos);
+  EXPECT_NE(DecideRestore({}, facts).error().message().find("is empty, but system kafka has output"),
+            std::string::npos);
 }
 
 TEST(RestoreDecisionTest, UidsOfTheStateMustBeInTheDefinition) {

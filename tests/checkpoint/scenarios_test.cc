@@ -1,4 +1,5 @@
-// The scenarios of the checkpoint protocol that need no real system, by their numbers there. Each ends with what is right.
+// The scenarios of the checkpoint protocol that need no real system, by their numbers there. Each ends with what is
+// right.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -70,8 +71,7 @@ class ScenariosTest : public testing::Test {
   FakeSystem postgres_{"postgres"};
 };
 
-#define EXPECT_SAYS(status, text) \
-  EXPECT_NE((status).message().find(text), std::string::npos) << (status).ToString()
+#define EXPECT_SAYS(status, text) EXPECT_NE((status).message().find(text), std::string::npos) << (status).ToString()
 
 TEST_F(ScenariosTest, Scenario01_OneSystemIsBehindAndTheStartCrashesAfterSigning) {
   auto job = Started(machine_);
