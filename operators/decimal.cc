@@ -1,5 +1,5 @@
-// Everything that fits is done in one 128-bit word. Only a quotient's numerator can be longer: it is at most 77 digits if
-// the quotient has at most 38, so four 64-bit limbs hold it.
+// Everything that fits is done in one 128-bit word. Only a quotient's numerator can be longer: it is at most 77 digits
+// if the quotient has at most 38, so four 64-bit limbs hold it.
 #include "operators/decimal.h"
 
 #include <algorithm>
@@ -27,7 +27,9 @@ constexpr Uint128 kLimit = kPowersOfTen[38];  // the first that has 39 digits
 
 Uint128 PowerOfTen(int exponent) { return kPowersOfTen[static_cast<size_t>(exponent)]; }
 
-Uint128 Magnitude(Int128 value) { return value < 0 ? Uint128{0} - static_cast<Uint128>(value) : static_cast<Uint128>(value); }
+Uint128 Magnitude(Int128 value) {
+  return value < 0 ? Uint128{0} - static_cast<Uint128>(value) : static_cast<Uint128>(value);
+}
 
 Int128 Signed(Uint128 magnitude, bool negative) {
   return negative ? -static_cast<Int128>(magnitude) : static_cast<Int128>(magnitude);
@@ -226,7 +228,8 @@ DecimalResult Decimal::Multiply(const Decimal& other) const {
   constexpr Int128 kHalf = Int128{1} << 62U;
   if (unscaled_ > -kHalf && unscaled_ < kHalf && other.unscaled_ > -kHalf && other.unscaled_ < kHalf &&
       scale_ + other.scale_ <= kScaleMax) {
-    return Decimal(static_cast<Int128>(static_cast<int64_t>(unscaled_)) * static_cast<int64_t>(other.unscaled_), scale_ + other.scale_);
+    return Decimal(static_cast<Int128>(static_cast<int64_t>(unscaled_)) * static_cast<int64_t>(other.unscaled_),
+                   scale_ + other.scale_);
   }
   Uint128 product = 0;
   if (__builtin_mul_overflow(Magnitude(unscaled_), Magnitude(other.unscaled_), &product) || product >= kLimit ||
@@ -251,7 +254,8 @@ DecimalResult Decimal::Divide(const Decimal& other) const {
   } else {
     if (DigitCount(numerator) + shift > 77) return std::unexpected(DecimalError::kOverflow);
     Wide wide{static_cast<uint64_t>(numerator), static_cast<uint64_t>(numerator >> 64U), 0, 0};
-    for (int left = shift; left > 0; left -= 19) MultiplyWide(wide, static_cast<uint64_t>(PowerOfTen(std::min(left, 19))));
+    for (int left = shift; left > 0; left -= 19)
+      MultiplyWide(wide, static_cast<uint64_t>(PowerOfTen(std::min(left, 19))));
     const std::optional<Uint128> result = DivideWide(wide, divisor, &rest);
     if (!result) return std::unexpected(DecimalError::kOverflow);
     quotient = *result;

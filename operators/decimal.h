@@ -1,7 +1,7 @@
 // Exact decimal numbers: a 128-bit integer and a scale, at most 38 digits, with the results that PostgreSQL's numeric
-// gives for the same operation (scale of a sum, product and quotient, rounding half away from zero). A result of more than
-// 38 digits is an error, never a rounded value. Pure values and functions; any thread; nothing here goes through double
-// but the two conversions that say so.
+// gives for the same operation (scale of a sum, product and quotient, rounding half away from zero). A result of more
+// than 38 digits is an error, never a rounded value. Pure values and functions; any thread; nothing here goes through
+// double but the two conversions that say so.
 //
 //   Decimal::Parse("10")->Divide(*Decimal::Parse("3"))->ToString()  ==  "3.3333333333333333"
 //
@@ -48,7 +48,8 @@ class Decimal {
   DecimalResult Add(const Decimal& other) const;
   DecimalResult Subtract(const Decimal& other) const { return Add(other.Negate()); }
   DecimalResult Multiply(const Decimal& other) const;
-  DecimalResult Divide(const Decimal& other) const;  // scale as PostgreSQL's select_div_scale: 16 significant digits or more
+  DecimalResult Divide(
+      const Decimal& other) const;  // scale as PostgreSQL's select_div_scale: 16 significant digits or more
   DecimalResult Modulo(const Decimal& other) const;  // sign of the dividend
   Decimal Negate() const { return Decimal(-unscaled_, scale_); }
   Decimal Abs() const { return unscaled_ < 0 ? Negate() : *this; }
@@ -79,7 +80,8 @@ class Decimal {
   int scale_ = 0;
 };
 
-// True for JSON's number grammar as far as Parse takes it, and for NaN, Infinity, -Infinity (as PostgreSQL writes them).
+// True for JSON's number grammar as far as Parse takes it, and for NaN, Infinity, -Infinity (as PostgreSQL writes
+// them).
 bool IsNumberText(std::string_view text);
 
 // Exact order of two number texts: -1, 0, 1. -Infinity < numbers < Infinity < NaN, NaN equals NaN. Both must be
@@ -89,11 +91,12 @@ int CompareNumberWithInt64(std::string_view a, int64_t b);
 
 // The integer that the text is equal to ("7E+3", "5.00"), if it fits.
 std::optional<int64_t> NumberAsInt64(std::string_view text);
-// Appends a text that is the same for all texts of one number and differs for any other number: the integer's digits, or a
-// fixed-point text without trailing zeros, or (beyond 40 digits) significant digits and an exponent.
+// Appends a text that is the same for all texts of one number and differs for any other number: the integer's digits,
+// or a fixed-point text without trailing zeros, or (beyond 40 digits) significant digits and an exponent.
 void AppendCanonicalNumber(std::string& out, std::string_view text);
 
-// As PostgreSQL prints double precision: the shortest text that reads back the same. Returns the size; at most 32 bytes.
+// As PostgreSQL prints double precision: the shortest text that reads back the same. Returns the size; at most 32
+// bytes.
 size_t DoubleToText(double value, char* out);
 
 }  // namespace weir::operators

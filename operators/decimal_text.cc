@@ -1,5 +1,5 @@
-// Order and canonical form of number texts without a limit on digits. A number is seen as 0.d1d2d3... x 10^magnitude with
-// d1 not zero: then the magnitudes decide, and for equal ones the digits from the left.
+// Order and canonical form of number texts without a limit on digits. A number is seen as 0.d1d2d3... x 10^magnitude
+// with d1 not zero: then the magnitudes decide, and for equal ones the digits from the left.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -18,8 +18,8 @@ struct NumberParts {
   std::string_view fraction;  // digits behind it
   int64_t exponent = 0;
   // Set by Normalize.
-  size_t first = 0;      // index of the first significant digit in integer + fraction
-  size_t last = 0;       // one behind the last significant digit; equal to first: zero
+  size_t first = 0;  // index of the first significant digit in integer + fraction
+  size_t last = 0;   // one behind the last significant digit; equal to first: zero
   int64_t magnitude = 0;
 
   char Digit(size_t i) const { return i < integer.size() ? integer[i] : fraction[i - integer.size()]; }
@@ -44,7 +44,7 @@ std::string_view TakeDigits(std::string_view& text) {
 // False if `text` is not a number.
 bool Split(std::string_view text, NumberParts* parts) {
   if (text == "NaN" || text == "Infinity" || text == "-Infinity") {
-    parts->number_class = text == "NaN" ? NumberClass::kNan
+    parts->number_class = text == "NaN"         ? NumberClass::kNan
                           : text.front() == '-' ? NumberClass::kMinusInfinity
                                                 : NumberClass::kInfinity;
     return true;

@@ -17,7 +17,8 @@ struct Expression::State {
 
 Result<Expression> Expression::Parse(std::string_view text) {
   if (text.size() > kTextBytesMax) {
-    return Error(Status::InvalidArgument("expected an expression of at most 64 KiB, found " + std::to_string(text.size()) + " bytes"));
+    return Error(Status::InvalidArgument("expected an expression of at most 64 KiB, found " +
+                                         std::to_string(text.size()) + " bytes"));
   }
   WEIR_ASSIGN_OR_RETURN(std::unique_ptr<expression::Tree> tree, expression::ParseTree(text));
   return Expression(std::make_unique<State>(std::move(tree)));

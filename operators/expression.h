@@ -1,5 +1,6 @@
-// An expression over a row's columns in SQL's spelling (docs/expressions.md): parsed and checked once, evaluated for the rows
-// of batches whose schemas may vary. Types are the values' own, so what a definition can't know shows when rows come.
+// An expression over a row's columns in SQL's spelling (docs/expressions.md): parsed and checked once, evaluated for
+// the rows of batches whose schemas may vary. Types are the values' own, so what a definition can't know shows when
+// rows come.
 //
 //   Result<Expression> filter = Expression::Parse("status = 'paid' AND amount > 10");
 //   filter->Bind(batch.schema(), arena);
@@ -42,8 +43,8 @@ class Expression {
   // The column, if the expression is nothing but its name.
   std::optional<std::string_view> bare_column() const;
 
-  // For the rows of that schema from here on; text that is made goes to `arena`, which must outlive the values. A column that
-  // the schema lacks is absent. Cheap if the schema is that of the call before.
+  // For the rows of that schema from here on; text that is made goes to `arena`, which must outlive the values. A
+  // column that the schema lacks is absent. Cheap if the schema is that of the call before.
   void Bind(const SchemaPtr& schema, Arena& arena);
   // The value of one row of the bound schema. Text of columns and literals is not copied: literals live as long as the
   // Expression. False: error() says why and `out` is unspecified.

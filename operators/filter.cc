@@ -61,7 +61,8 @@ std::optional<std::string> ConditionProblem(const std::string& text) {
   const Result<Expression> where = Expression::Parse(text);
   if (!where.has_value()) return where.error().message();
   if (where->type().value_or(ValueType::kBool) != ValueType::kBool) {
-    return std::string("expected a condition that is true or false, found one of type ").append(ValueTypeName(*where->type()));
+    return std::string("expected a condition that is true or false, found one of type ")
+        .append(ValueTypeName(*where->type()));
   }
   return std::nullopt;
 }
@@ -73,7 +74,10 @@ OperatorType FilterType() {
   type.name = "filter";
   type.doc = "Keeps the rows for which a condition is true.";
   type.options = {
-      {.name = "where", .type = OptionType::kExpression, .required = true, .default_text = "",
+      {.name = "where",
+       .type = OptionType::kExpression,
+       .required = true,
+       .default_text = "",
        .doc = "SQL condition over the row's columns; only TRUE keeps the row."},
       OnErrorSpec(),
   };

@@ -41,7 +41,8 @@ class ProjectOperator final : public Operator {
 
  private:
   bool Computes(std::string_view name) const {
-    return std::any_of(columns_.begin(), columns_.end(), [&](const ComputedColumn& column) { return column.name == name; });
+    return std::any_of(columns_.begin(), columns_.end(),
+                       [&](const ComputedColumn& column) { return column.name == name; });
   }
 
   void TakeSchema(const SchemaPtr& schema) {
@@ -62,7 +63,8 @@ class ProjectOperator final : public Operator {
     Value* to = result.AddRow(batch.kind(i), batch.time(i));
     for (const size_t c : kept_) *to++ = from[c];
     for (ComputedColumn& column : columns_) {
-      if (column.expression.Evaluate(from, to++)) [[likely]] continue;
+      if (column.expression.Evaluate(from, to++)) [[likely]]
+        continue;
       result.PopRow();
       return bad_->AddRow(batch, i, column.name + ": " + column.expression.error());
     }
@@ -109,10 +111,17 @@ OperatorType ProjectType() {
   type.name = "project";
   type.doc = "Makes rows of computed columns, with or without the input's other columns.";
   type.options = {
-      {.name = "columns", .type = OptionType::kExpressionMap, .required = true, .default_text = "",
+      {.name = "columns",
+       .type = OptionType::kExpressionMap,
+       .required = true,
+       .default_text = "",
        .doc = "New column name to SQL expression over the input's columns, in order."},
-      {.name = "keep", .type = OptionType::kEnum, .required = false, .default_text = "none",
-       .doc = "Whether the input's other columns are passed on, in front of the new ones.", .choices = {"none", "all"}},
+      {.name = "keep",
+       .type = OptionType::kEnum,
+       .required = false,
+       .default_text = "none",
+       .doc = "Whether the input's other columns are passed on, in front of the new ones.",
+       .choices = {"none", "all"}},
       OnErrorSpec(),
   };
   type.check = CheckColumns;

@@ -7,8 +7,8 @@
 namespace weir::operators {
 namespace {
 
-constexpr int64_t kDateMin = -2440588;         // 4714-11-24 BC
-constexpr int64_t kDateMax = 2145042541;       // 5874897-12-31
+constexpr int64_t kDateMin = -2440588;            // 4714-11-24 BC
+constexpr int64_t kDateMax = 2145042541;          // 5874897-12-31
 constexpr int64_t kTimestampDaysMax = 106751991;  // 294277-01-01, exclusive
 
 class Reader {
@@ -69,7 +69,8 @@ std::optional<TemporalError> ReadDate(Reader& in, int64_t* days) {
   if (!in.Number(4, 7, &year) || !in.Take('-') || !in.Number(1, 2, &month) || !in.Take('-') || !in.Number(1, 2, &day)) {
     return TemporalError::kSyntax;
   }
-  if (year < 1 || month < 1 || month > 12 || day < 1 || day > DaysInMonth(year, month)) return TemporalError::kOutOfRange;
+  if (year < 1 || month < 1 || month > 12 || day < 1 || day > DaysInMonth(year, month))
+    return TemporalError::kOutOfRange;
   *days = DaysFromCivil({year, static_cast<int>(month), static_cast<int>(day)});
   return std::nullopt;
 }
@@ -112,7 +113,8 @@ std::optional<TemporalError> ReadZone(Reader& in, int64_t* micros) {
 char* PutNumber(char* out, int64_t value, int width) {
   std::array<char, 20> digits{};
   int count = 0;
-  for (; value != 0 || count < width; value /= 10) digits[static_cast<size_t>(count++)] = static_cast<char>('0' + value % 10);
+  for (; value != 0 || count < width; value /= 10)
+    digits[static_cast<size_t>(count++)] = static_cast<char>('0' + value % 10);
   while (count > 0) *out++ = digits[static_cast<size_t>(--count)];
   return out;
 }

@@ -34,7 +34,8 @@ struct TemporalText {
 };
 
 // "2024-02-29", "2024-02-29 12:34", "2024-02-29T12:34:56.789012", each also with "Z" or "+02", "+02:30"; blanks around.
-// `type` is kDate, kTime, kTimestamp or kTimestampTz. A zone in the text counts for kTimestampTz only, as in PostgreSQL.
+// `type` is kDate, kTime, kTimestamp or kTimestampTz. A zone in the text counts for kTimestampTz only, as in
+// PostgreSQL.
 TemporalText ParseTemporal(ValueType type, std::string_view text);
 
 // Writes at most kTemporalTextMax bytes and returns their number.
@@ -49,14 +50,30 @@ struct DayAndTime {
 DayAndTime SplitTimestamp(int64_t micros);
 
 enum class TimeField : uint8_t {
-  kMicroseconds, kMilliseconds, kSecond, kMinute, kHour, kDay, kDow, kIsoDow, kDoy, kWeek, kMonth, kQuarter, kYear,
-  kIsoYear, kDecade, kCentury, kMillennium, kEpoch,
+  kMicroseconds,
+  kMilliseconds,
+  kSecond,
+  kMinute,
+  kHour,
+  kDay,
+  kDow,
+  kIsoDow,
+  kDoy,
+  kWeek,
+  kMonth,
+  kQuarter,
+  kYear,
+  kIsoYear,
+  kDecade,
+  kCentury,
+  kMillennium,
+  kEpoch,
 };
 // By name in any case; PostgreSQL's plurals and short forms included ("seconds", "sec").
 std::optional<TimeField> FindTimeField(std::string_view name);
 
-// A field of a date, timestamp or timestamptz (in UTC). The field's value is `unscaled` * 10^-`scale`. Nothing if the type
-// has no such field (the hour of a date).
+// A field of a date, timestamp or timestamptz (in UTC). The field's value is `unscaled` * 10^-`scale`. Nothing if the
+// type has no such field (the hour of a date).
 struct FieldValue {
   int64_t unscaled = 0;
   int scale = 0;

@@ -1,5 +1,5 @@
-// The tree of an expression: what the parser builds and the evaluator walks. Nodes live in a Tree and point to each other
-// and into the tree's text. Made by one thread at Parse; afterwards read only.
+// The tree of an expression: what the parser builds and the evaluator walks. Nodes live in a Tree and point to each
+// other and into the tree's text. Made by one thread at Parse; afterwards read only.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ struct Range {
 enum class NodeKind : uint8_t {
   kLiteral,
   kColumn,
-  kMember,      // args[0] is the object; literal holds the member's name
-  kAnd,         // any number of args
+  kMember,  // args[0] is the object; literal holds the member's name
+  kAnd,     // any number of args
   kOr,
   kNot,
   kCompare,     // args: left, right
@@ -39,16 +39,16 @@ enum class NodeKind : uint8_t {
   kLike,        // args: value, pattern [, escape]; flag: ILIKE
   kArithmetic,  // args: left, right
   kNegate,
-  kConcat,      // ||
-  kCase,        // args: condition, result, condition, result, ..., else
+  kConcat,  // ||
+  kCase,    // args: condition, result, condition, result, ..., else
   kCoalesce,
   kNullIf,
   kGreatest,
   kLeast,
   kCast,
-  kExtract,     // field
-  kDateTrunc,   // field
-  kFunction,    // function
+  kExtract,    // field
+  kDateTrunc,  // field
+  kFunction,   // function
 };
 
 enum class CompareOp : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
@@ -61,8 +61,8 @@ struct TypeSpec {
   int64_t integer_max = INT64_MAX;
   int precision = 0;  // numeric(precision, scale); 0: not given
   int scale = 0;
-  int length = 0;     // varchar(length); 0: not given
-  std::string name;   // PostgreSQL's, for errors: "bigint"
+  int length = 0;    // varchar(length); 0: not given
+  std::string name;  // PostgreSQL's, for errors: "bigint"
 };
 
 // What a string literal is next to a value of another type, as PostgreSQL's literals of unknown type. Read once.
@@ -85,7 +85,7 @@ struct Node {
   bool negated = false;
   bool flag = false;
   uint16_t depth = 1;
-  uint32_t column = 0;   // index into Tree::columns
+  uint32_t column = 0;  // index into Tree::columns
   Value literal;
   std::vector<Node*> args;
   // Known without any row; nothing for a column and what depends on one.

@@ -66,7 +66,9 @@ Node* Builder::Make(NodeKind kind, Nodes args, Range range) {
       node->type = ValueType::kBool;
       break;
     case NodeKind::kConcat: {
-      const auto text = [](const Node* arg) { return !arg->type || IsNullLiteral(*arg) || FamilyOf(*arg->type) == TypeFamily::kText; };
+      const auto text = [](const Node* arg) {
+        return !arg->type || IsNullLiteral(*arg) || FamilyOf(*arg->type) == TypeFamily::kText;
+      };
       if (!text(node->args[0]) && !text(node->args[1])) Problem(range, "expected text on at least one side of ||");
       for (Node* arg : node->args) arg->untyped = false;
       node->type = ValueType::kString;
@@ -114,7 +116,9 @@ Node* Builder::Number(std::string_view text, Range range) {
   }
   // Too long for arithmetic; comparison takes it. JSON's grammar wants digits on both sides of the point.
   std::string normal = text.front() == '.' ? "0" + std::string(text) : std::string(text);
-  if (const size_t point = normal.find('.'); point != std::string::npos && (point + 1 == normal.size() || normal[point + 1] < '0' || normal[point + 1] > '9')) {
+  if (const size_t point = normal.find('.');
+      point != std::string::npos &&
+      (point + 1 == normal.size() || normal[point + 1] < '0' || normal[point + 1] > '9')) {
     normal.erase(point, 1);
   }
   return Literal(Value::Text(ValueType::kDecimal, tree_.arena.Copy(normal)), range);
@@ -158,12 +162,14 @@ Node* Builder::Negate(Node* operand, Range range) {
   if (operand->kind == NodeKind::kLiteral && IsNumberFamily(operand->type) && !digits.empty() &&
       (digits.front() == '.' || (digits.front() >= '0' && digits.front() <= '9'))) {
     const Value value = operand->literal;
-    if (value.type() == ValueType::kInt64 && value.int64_value() >= 0) return Literal(Value::Int64(-value.int64_value()), range);
+    if (value.type() == ValueType::kInt64 && value.int64_value() >= 0)
+      return Literal(Value::Int64(-value.int64_value()), range);
     if (value.type() == ValueType::kDecimal) {
       std::string negative = "-";
       negative.append(value.text());
       const bool integral = digits.find_first_of(".eE") == std::string_view::npos;
-      if (const auto integer = NumberAsInt64(negative); integer && integral) return Literal(Value::Int64(*integer), range);
+      if (const auto integer = NumberAsInt64(negative); integer && integral)
+        return Literal(Value::Int64(*integer), range);
       if (const auto decimal = Decimal::Parse(negative); decimal && decimal->sign() == 0) negative.erase(0, 1);
       return Literal(Value::Text(ValueType::kDecimal, tree_.arena.Copy(negative)), range);
     }
@@ -272,9 +278,11 @@ Node* Builder::In(Node* value, const Nodes* list, bool negated, Range range) {
     MatchTypes(value, entry, "IN", range);
     args.push_back(entry);
   }
-  // As PostgreSQL: two or more entries without a column are looked at before the others, which then may not be evaluated.
+  // As PostgreSQL: two or more entries without a column are looked at before the others, which then may not be
+  // evaluated.
   const auto constant = [](const Node* entry) { return !DependsOnColumn(*entry); };
-  if (std::count_if(args.begin() + 1, args.end(), constant) > 1) std::stable_partition(args.begin() + 1, args.end(), constant);
+  if (std::count_if(args.begin() + 1, args.end(), constant) > 1)
+    std::stable_partition(args.begin() + 1, args.end(), constant);
   Node* node = Negated(NodeKind::kIn, std::move(args), negated, range);
   node->type = ValueType::kBool;
   return node;

@@ -62,7 +62,8 @@ struct Refused {
   std::string_view reason;
 };
 constexpr std::string_view kClock =
-    "() is not available: a replay after a failure must give the same rows, and the clock would not; use a column with the "
+    "() is not available: a replay after a failure must give the same rows, and the clock would not; use a column with "
+    "the "
     "event's time";
 constexpr std::string_view kChance = "() is not available: a replay after a failure must give the same rows";
 constexpr auto kRefused = std::to_array<Refused>({{"now", kClock},
@@ -81,7 +82,8 @@ std::optional<ValueType> CommonType(ValueType a, ValueType b) {
     return a == ValueType::kDouble || b == ValueType::kDouble ? ValueType::kDouble : ValueType::kDecimal;
   }
   if (FamilyOf(a) == TypeFamily::kDay) {
-    return a == ValueType::kTimestampTz || b == ValueType::kTimestampTz ? ValueType::kTimestampTz : ValueType::kTimestamp;
+    return a == ValueType::kTimestampTz || b == ValueType::kTimestampTz ? ValueType::kTimestampTz
+                                                                        : ValueType::kTimestamp;
   }
   return std::nullopt;
 }
@@ -129,25 +131,31 @@ void Builder::MatchTypes(Node* left, Node* right, std::string_view what, Range r
   if (left->untyped) right->type ? Adopt(left, *right->type) : PrepareForms(left);
   if (right->untyped) left->type ? Adopt(right, *left->type) : PrepareForms(right);
   for (const Node* side : {left, right}) {
-    if (side->type == ValueType::kJson) Problem(side->range, "json has no order and no equality; compare its members or cast it to text");
+    if (side->type == ValueType::kJson)
+      Problem(side->range, "json has no order and no equality; compare its members or cast it to text");
   }
   if (!left->type || !right->type || left->untyped || right->untyped) return;
   if (FamilyOf(*left->type) != FamilyOf(*right->type)) {
-    Problem(range, std::string("expected ").append(what).append(" of values of one kind, found ").append(NamesOf(*left->type, *right->type)));
+    Problem(range, std::string("expected ")
+                       .append(what)
+                       .append(" of values of one kind, found ")
+                       .append(NamesOf(*left->type, *right->type)));
   }
 }
 
 void Builder::RequireBool(Node* operand, std::string_view what) {
   if (operand->untyped) Adopt(operand, ValueType::kBool);
   if (operand->type && *operand->type != ValueType::kBool) {
-    Problem(operand->range, std::string("expected a boolean for ").append(what).append(", found ").append(SqlName(*operand->type)));
+    Problem(operand->range,
+            std::string("expected a boolean for ").append(what).append(", found ").append(SqlName(*operand->type)));
   }
 }
 
 void Builder::RequireText(Node* operand, std::string_view what) {
   operand->untyped = false;
   if (operand->type && *operand->type != ValueType::kString) {
-    Problem(operand->range, std::string("expected text for ").append(what).append(", found ").append(SqlName(*operand->type)));
+    Problem(operand->range,
+            std::string("expected text for ").append(what).append(", found ").append(SqlName(*operand->type)));
   }
 }
 
@@ -162,7 +170,10 @@ std::optional<ValueType> Builder::Unify(Nodes& alternatives, std::string_view wh
     }
     const std::optional<ValueType> wider = common ? CommonType(*common, *node->type) : node->type;
     if (!wider) {
-      Problem(node->range, std::string("expected ").append(what).append(" of values of one kind, found ").append(NamesOf(*common, *node->type)));
+      Problem(node->range, std::string("expected ")
+                               .append(what)
+                               .append(" of values of one kind, found ")
+                               .append(NamesOf(*common, *node->type)));
       return std::nullopt;
     }
     common = wider;
@@ -172,7 +183,8 @@ std::optional<ValueType> Builder::Unify(Nodes& alternatives, std::string_view wh
     if (!open && common && !IsNull(*node) && node->type != common) node = CastTo(node, *common);
   }
   if (!common && !open) {
-    const bool text = std::any_of(alternatives.begin(), alternatives.end(), [](const Node* node) { return !IsNull(*node); });
+    const bool text =
+        std::any_of(alternatives.begin(), alternatives.end(), [](const Node* node) { return !IsNull(*node); });
     if (text) common = ValueType::kString;
   }
   return open ? std::nullopt : common;
@@ -207,7 +219,8 @@ Node* Builder::Case(Node* operand, Nodes* cases, Node* otherwise, Range range) {
 
 Node* Builder::Unified(NodeKind kind, Nodes args, Range range) {
   const bool ordered = kind != NodeKind::kCoalesce;
-  const std::string_view what = kind == NodeKind::kCoalesce ? "COALESCE" : (kind == NodeKind::kGreatest ? "GREATEST" : "LEAST");
+  const std::string_view what =
+      kind == NodeKind::kCoalesce ? "COALESCE" : (kind == NodeKind::kGreatest ? "GREATEST" : "LEAST");
   const std::optional<ValueType> type = Unify(args, what);
   for (Node* arg : args) {
     if (ordered && arg->untyped) PrepareForms(arg);
@@ -220,7 +233,8 @@ Node* Builder::Unified(NodeKind kind, Nodes args, Range range) {
 
 Node* Builder::NullIf(Node* left, Node* right, Range range) {
   MatchTypes(left, right, "NULLIF", range);
-  const std::optional<ValueType> common = left->type && right->type ? CommonType(*left->type, *right->type) : std::nullopt;
+  const std::optional<ValueType> common =
+      left->type && right->type ? CommonType(*left->type, *right->type) : std::nullopt;
   if (common && left->type != common) left = CastTo(left, *common);
   Node* node = Make(NodeKind::kNullIf, {left, right}, range);
   node->type = left->type;
@@ -235,7 +249,8 @@ Node* Builder::Function(std::string_view name, Range name_range, Nodes args, Ran
   const expression::Function* function = FindFunction(lower);
   if (function == nullptr) {
     std::string message = "there is no function " + lower + "()";
-    if (const std::string_view near = SuggestFunction(lower); !near.empty()) message.append(", did you mean ").append(near).append("()?");
+    if (const std::string_view near = SuggestFunction(lower); !near.empty())
+      message.append(", did you mean ").append(near).append("()?");
     Problem(name_range, message);
     return Literal(Value::Null(), range);
   }
@@ -248,9 +263,12 @@ Node* Builder::Function(std::string_view name, Range name_range, Nodes args, Ran
   }
   if (args.size() < function->args_min || args.size() > function->args_max) {
     std::string message = "expected " + std::to_string(function->args_min);
-    if (function->args_max >= 100) message.append(" or more");
-    else if (function->args_max != function->args_min) message.append(" to ").append(std::to_string(function->args_max));
-    Problem(range, message + (function->args_max == 1 ? " argument" : " arguments") + " of " + lower + "(), found " + std::to_string(args.size()));
+    if (function->args_max >= 100)
+      message.append(" or more");
+    else if (function->args_max != function->args_min)
+      message.append(" to ").append(std::to_string(function->args_max));
+    Problem(range, message + (function->args_max == 1 ? " argument" : " arguments") + " of " + lower + "(), found " +
+                       std::to_string(args.size()));
     return Literal(Value::Null(), range);
   }
   for (Node* arg : args) arg->untyped = false;  // text
@@ -268,13 +286,15 @@ Node* Builder::TimePart(NodeKind kind, std::string_view field, Range field_range
   const std::optional<TimeField> found = FindTimeField(field);
   const bool known = found && (kind == NodeKind::kExtract || TruncateTimestamp(*found, 0));
   if (!known) {
-    Problem(field_range, std::string("expected year, month, day, hour, minute, second, ... found \"").append(field).append("\""));
+    Problem(field_range,
+            std::string("expected year, month, day, hour, minute, second, ... found \"").append(field).append("\""));
   }
   if (operand->untyped) Adopt(operand, ValueType::kTimestampTz);
   if (operand->type && FamilyOf(*operand->type) != TypeFamily::kDay) {
     Problem(operand->range, std::string("expected a date or timestamp, found ").append(SqlName(*operand->type)));
   }
-  if (known && kind == NodeKind::kExtract && operand->type == ValueType::kDate && !ExtractField(*found, ValueType::kDate, 0)) {
+  if (known && kind == NodeKind::kExtract && operand->type == ValueType::kDate &&
+      !ExtractField(*found, ValueType::kDate, 0)) {
     Problem(field_range, "a date has no such field");
   }
   Node* node = Make(kind, {operand}, range);
@@ -294,9 +314,13 @@ std::string_view Builder::Join(std::string_view first, std::string_view second) 
 const TypeSpec* Builder::Type(std::string_view words, const std::vector<std::string_view>& modifiers, Range range) {
   TypeSpec& spec = tree_.types.emplace_back();
   const std::string lower = LowerAscii(words);
-  const auto* found = std::find_if(kTypeNames.begin(), kTypeNames.end(), [&](const TypeName& entry) { return entry.words == lower; });
+  const auto* found =
+      std::find_if(kTypeNames.begin(), kTypeNames.end(), [&](const TypeName& entry) { return entry.words == lower; });
   if (found == kTypeNames.end()) {
-    Problem(range, "expected bool, bigint, integer, numeric, double precision, text, date, time, timestamp, timestamptz or json, found \"" + lower + "\"");
+    Problem(range,
+            "expected bool, bigint, integer, numeric, double precision, text, date, time, timestamp, timestamptz or "
+            "json, found \"" +
+                lower + "\"");
     return &spec;
   }
   spec.type = found->type;
@@ -307,7 +331,8 @@ const TypeSpec* Builder::Type(std::string_view words, const std::vector<std::str
   for (size_t i = 0; i < modifiers.size(); ++i) {
     const std::string_view text = modifiers[i];
     const auto end = std::from_chars(text.data(), text.data() + text.size(), numbers[i]);
-    if (end.ec != std::errc() || end.ptr != text.data() + text.size()) Problem(range, "expected a small integer in the type's parentheses");
+    if (end.ec != std::errc() || end.ptr != text.data() + text.size())
+      Problem(range, "expected a small integer in the type's parentheses");
   }
   if (modifiers.empty()) return &spec;
   if (spec.type == ValueType::kDecimal) {

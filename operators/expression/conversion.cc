@@ -51,10 +51,12 @@ Converted ReadNumeric(std::string_view text, Arena& arena) {
   const std::string_view number = Trimmed(text);
   const auto decimal = Decimal::Parse(number);
   if (decimal) return DecimalValue(*decimal, arena);
-  if (decimal.error() == DecimalError::kOverflow) return std::unexpected(std::string(DecimalErrorText(DecimalError::kOverflow)));
+  if (decimal.error() == DecimalError::kOverflow)
+    return std::unexpected(std::string(DecimalErrorText(DecimalError::kOverflow)));
   const std::string lower = LowerAscii(number);
   if (lower == "nan") return Value::Text(ValueType::kDecimal, "NaN");
-  if (lower == "infinity" || lower == "inf" || lower == "+infinity" || lower == "+inf") return Value::Text(ValueType::kDecimal, "Infinity");
+  if (lower == "infinity" || lower == "inf" || lower == "+infinity" || lower == "+inf")
+    return Value::Text(ValueType::kDecimal, "Infinity");
   if (lower == "-infinity" || lower == "-inf") return Value::Text(ValueType::kDecimal, "-Infinity");
   return Malformed(text, "numeric");
 }
@@ -64,7 +66,8 @@ Converted ReadDouble(std::string_view text) {
   if (!digits.empty() && digits.front() == '+') digits.remove_prefix(1);
   double value = 0;
   const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (digits.empty() || end.ptr != digits.data() + digits.size() || digits.front() == '+') return Malformed(text, "double precision");
+  if (digits.empty() || end.ptr != digits.data() + digits.size() || digits.front() == '+')
+    return Malformed(text, "double precision");
   if (end.ec == std::errc::result_out_of_range) return OutOfRange("double precision");
   if (end.ec != std::errc()) return Malformed(text, "double precision");
   return Value::Double(value);
@@ -85,9 +88,11 @@ Converted ReadTemporal(std::string_view text, ValueType type) {
   const TemporalText read = ParseTemporal(type, text);
   if (!read.error) return Value::Temporal(type, read.units);
   if (*read.error == TemporalError::kOutOfRange) {
-    return std::unexpected(std::string("out of range for ").append(SqlName(type)).append(": \"").append(text).append("\""));
+    return std::unexpected(
+        std::string("out of range for ").append(SqlName(type)).append(": \"").append(text).append("\""));
   }
-  return Malformed(text, std::string(SqlName(type)) + " like 2024-12-31" + (type == ValueType::kDate ? "" : " 23:59:59"));
+  return Malformed(text,
+                   std::string(SqlName(type)) + " like 2024-12-31" + (type == ValueType::kDate ? "" : " 23:59:59"));
 }
 
 Converted BadCast(const Value& value, const TypeSpec& spec) {
@@ -101,7 +106,8 @@ Converted ToInteger(const Value& value, const TypeSpec& spec, Arena& arena) {
     case ValueType::kDouble: integer = RoundToInt64(value.double_value()); break;
     case ValueType::kDecimal: {
       const auto decimal = ToDecimal(value);
-      if (!decimal && decimal.error() == DecimalError::kNotFinite) return std::unexpected(std::string("cannot convert NaN or Infinity to ").append(spec.name));
+      if (!decimal && decimal.error() == DecimalError::kNotFinite)
+        return std::unexpected(std::string("cannot convert NaN or Infinity to ").append(spec.name));
       if (decimal) integer = decimal->ToInt64();
       break;
     }
@@ -132,7 +138,9 @@ Converted ToNumeric(const Value& value, const TypeSpec& spec, Arena& arena) {
   if (number.type() == ValueType::kDouble) {
     if (!std::isfinite(number.double_value())) {
       if (spec.precision != 0) return std::unexpected(std::string("out of range for numeric(p, s): NaN or Infinity"));
-      return Value::Text(ValueType::kDecimal, std::isnan(number.double_value()) ? "NaN" : number.double_value() > 0 ? "Infinity" : "-Infinity");
+      return Value::Text(ValueType::kDecimal, std::isnan(number.double_value()) ? "NaN"
+                                              : number.double_value() > 0       ? "Infinity"
+                                                                                : "-Infinity");
     }
     decimal = Decimal::FromDouble(number.double_value());
   } else if (number.type() == ValueType::kInt64 || number.type() == ValueType::kDecimal) {
@@ -147,7 +155,8 @@ Converted ToNumeric(const Value& value, const TypeSpec& spec, Arena& arena) {
     if (decimal) {
       const DecimalResult limit = Decimal::Parse("1e" + std::to_string(spec.precision - spec.scale));
       if (limit && decimal->Abs().Compare(*limit) >= 0) {
-        return std::unexpected("out of range for numeric(" + std::to_string(spec.precision) + ", " + std::to_string(spec.scale) + ")");
+        return std::unexpected("out of range for numeric(" + std::to_string(spec.precision) + ", " +
+                               std::to_string(spec.scale) + ")");
       }
     }
   }

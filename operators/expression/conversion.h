@@ -1,6 +1,6 @@
-// Conversions between types: casts, the reading of text as a type, the printing of a value as text. Pure but for text that
-// is made, which goes to the given arena. Used at Parse (literals) and for each row (casts). Any thread with an arena of its
-// own.
+// Conversions between types: casts, the reading of text as a type, the printing of a value as text. Pure but for text
+// that is made, which goes to the given arena. Used at Parse (literals) and for each row (casts). Any thread with an
+// arena of its own.
 #pragma once
 
 #include <expected>

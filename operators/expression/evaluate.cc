@@ -123,7 +123,8 @@ bool Evaluator::EvalNot(const Node& node, Value* out) {
 bool Evaluator::EvalIsTruth(const Node& node, Value* out) {
   Value value;
   if (!Truth(*node.args[0], &value)) return false;
-  const bool same = value.null() == node.literal.null() && (value.null() || value.bool_value() == node.literal.bool_value());
+  const bool same =
+      value.null() == node.literal.null() && (value.null() || value.bool_value() == node.literal.bool_value());
   *out = Value::Bool(same != node.negated);
   return true;
 }
@@ -213,7 +214,8 @@ bool Evaluator::EvalLike(const Node& node, Value* out) {
   for (size_t i = 0; i < node.args.size(); ++i) {
     if (!Eval(*node.args[i], &args[i])) return false;
     null = null || args[i].missing();
-    if (!args[i].missing() && args[i].type() != ValueType::kString) return FailType(*node.args[i], "text for LIKE", args[i]);
+    if (!args[i].missing() && args[i].type() != ValueType::kString)
+      return FailType(*node.args[i], "text for LIKE", args[i]);
   }
   if (null) {
     *out = Value::Null();
@@ -333,7 +335,8 @@ bool Evaluator::EvalMember(const Node& node, Value* out) {
     return true;
   }
   if (object->type() != ValueType::kJson) {
-    return FailType(node, std::string("a JSON object with the member \"").append(node.literal.text()).append("\""), *object);
+    return FailType(node, std::string("a JSON object with the member \"").append(node.literal.text()).append("\""),
+                    *object);
   }
   const std::string_view json = object->text();
   switch (json_.Read(json, node.literal.text(), *arena_, out)) {
@@ -342,7 +345,9 @@ bool Evaluator::EvalMember(const Node& node, Value* out) {
     case JsonReader::Outcome::kNotAnObject:
       *out = Value::Absent();
       if (json.find("null") != std::string_view::npos && json.size() < 16) return true;
-      return Fail(node, std::string("expected a JSON object with the member \"").append(node.literal.text()).append("\", found another JSON value"));
+      return Fail(node, std::string("expected a JSON object with the member \"")
+                            .append(node.literal.text())
+                            .append("\", found another JSON value"));
     case JsonReader::Outcome::kBroken: return Fail(node, "expected JSON, found text that is broken");
   }
   return false;

@@ -1,6 +1,6 @@
-// Walks an expression's tree for one row after another. An Evaluator belongs to one thread. Bind it to the batch's schema
-// and arena, then evaluate rows; texts that are made go to the arena. A failure is kept as a sentence (error()) that names
-// the place in the expression and the types that were met.
+// Walks an expression's tree for one row after another. An Evaluator belongs to one thread. Bind it to the batch's
+// schema and arena, then evaluate rows; texts that are made go to the arena. A failure is kept as a sentence (error())
+// that names the place in the expression and the types that were met.
 #pragma once
 
 #include <optional>
@@ -90,6 +90,7 @@ class Evaluator {
 };
 
 // Wildcards % and _; `escape` empty: no escape character. False: the pattern ends in its escape.
-bool MatchLike(std::string_view text, std::string_view pattern, std::string_view escape, bool ignore_case, bool* matches);
+bool MatchLike(std::string_view text, std::string_view pattern, std::string_view escape, bool ignore_case,
+               bool* matches);
 
 }  // namespace weir::operators::expression

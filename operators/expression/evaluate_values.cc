@@ -27,9 +27,11 @@ int OrderOfDoubles(double a, double b) {
 int OrderOfNumbers(const Value& a, const Value& b) {
   if (a.type() == ValueType::kDouble || b.type() == ValueType::kDouble) return OrderOfDoubles(ToDouble(a), ToDouble(b));
   if (a.type() == ValueType::kInt64) {
-    return b.type() == ValueType::kInt64 ? OrderOf(a.int64_value(), b.int64_value()) : -CompareNumberWithInt64(b.text(), a.int64_value());
+    return b.type() == ValueType::kInt64 ? OrderOf(a.int64_value(), b.int64_value())
+                                         : -CompareNumberWithInt64(b.text(), a.int64_value());
   }
-  return b.type() == ValueType::kInt64 ? CompareNumberWithInt64(a.text(), b.int64_value()) : CompareNumbers(a.text(), b.text());
+  return b.type() == ValueType::kInt64 ? CompareNumberWithInt64(a.text(), b.int64_value())
+                                       : CompareNumbers(a.text(), b.text());
 }
 
 int OrderOfDays(const Value& a, const Value& b) {
@@ -89,7 +91,11 @@ bool Evaluator::TakeForm(const Node& literal, const Value& other, Value* value) 
     default: *value = literal.literal; return true;
   }
   if (!form->has_value()) {
-    return Fail(literal, std::string("expected ").append(SqlName(other.type())).append(", found \"").append(literal.literal.text()).append("\""));
+    return Fail(literal, std::string("expected ")
+                             .append(SqlName(other.type()))
+                             .append(", found \"")
+                             .append(literal.literal.text())
+                             .append("\""));
   }
   *value = **form;
   return true;
@@ -225,7 +231,11 @@ bool Evaluator::AddDays(const Node& node, const Value& a, const Value& b, Value*
     return true;
   }
   std::string message = "there is no operator ";
-  message.append(SqlName(a.type())).append(" ").append(OperatorText(node.arithmetic)).append(" ").append(SqlName(b.type()));
+  message.append(SqlName(a.type()))
+      .append(" ")
+      .append(OperatorText(node.arithmetic))
+      .append(" ")
+      .append(SqlName(b.type()));
   return Fail(node, message);
 }
 
@@ -258,7 +268,10 @@ bool Evaluator::EvalConcat(const Node& node, Value* out) {
     return true;
   }
   if (a.type() != ValueType::kString && b.type() != ValueType::kString) {
-    return Fail(node, std::string("expected text on at least one side of ||, found ").append(SqlName(a.type())).append(" and ").append(SqlName(b.type())));
+    return Fail(node, std::string("expected text on at least one side of ||, found ")
+                          .append(SqlName(a.type()))
+                          .append(" and ")
+                          .append(SqlName(b.type())));
   }
   const std::string_view first = ToText(a, *arena_);
   const std::string_view second = ToText(b, *arena_);

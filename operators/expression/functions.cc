@@ -55,7 +55,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 const Function* FindFunction(std::string_view name) {
-  const auto* found = std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return f.name == name; });
+  const auto* found =
+      std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& f) { return f.name == name; });
   return found == kFunctions.end() ? nullptr : found;
 }
 

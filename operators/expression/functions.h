@@ -22,8 +22,8 @@ struct Function {
   size_t args_min = 0;
   size_t args_max = 0;  // at most kArgumentsMax, but for a function that takes nulls
   std::optional<ValueType> result;
-  // Called with arguments none of which is null; false after Evaluator::Fail. Null for a function that takes nulls itself
-  // (concat).
+  // Called with arguments none of which is null; false after Evaluator::Fail. Null for a function that takes nulls
+  // itself (concat).
   bool (*evaluate)(const Call& call, Value* out) = nullptr;
 };
 

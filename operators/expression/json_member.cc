@@ -63,7 +63,8 @@ std::optional<std::string> WithoutNumbers(std::string_view text) {
 
 // The whole token, without blanks behind it.
 Value NumberValue(std::string_view token, Arena& arena) {
-  while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t')) {
+  while (!token.empty() &&
+         (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t')) {
     token.remove_suffix(1);
   }
   int64_t integer = 0;
@@ -81,10 +82,12 @@ bool ReadMember(simdjson::ondemand::value value, Arena& arena, Value* out) {
       std::string_view raw;
       if (type == simdjson::ondemand::json_type::object) {
         simdjson::ondemand::object object;
-        if (value.get_object().get(object) != simdjson::SUCCESS || object.raw_json().get(raw) != simdjson::SUCCESS) return false;
+        if (value.get_object().get(object) != simdjson::SUCCESS || object.raw_json().get(raw) != simdjson::SUCCESS)
+          return false;
       } else {
         simdjson::ondemand::array array;
-        if (value.get_array().get(array) != simdjson::SUCCESS || array.raw_json().get(raw) != simdjson::SUCCESS) return false;
+        if (value.get_array().get(array) != simdjson::SUCCESS || array.raw_json().get(raw) != simdjson::SUCCESS)
+          return false;
       }
       *out = Value::Text(ValueType::kJson, arena.Copy(raw));
       return true;
@@ -128,7 +131,8 @@ JsonReader::Outcome JsonReader::Read(std::string_view json, std::string_view mem
   std::memcpy(buffer.data(), json.data(), json.size());
   std::memset(buffer.data() + json.size(), 0, simdjson::SIMDJSON_PADDING);
   simdjson::ondemand::document document;
-  if (state_->parser.iterate(buffer.data(), json.size(), buffer.size()).get(document) != simdjson::SUCCESS) return Outcome::kBroken;
+  if (state_->parser.iterate(buffer.data(), json.size(), buffer.size()).get(document) != simdjson::SUCCESS)
+    return Outcome::kBroken;
   simdjson::ondemand::json_type type{};
   if (document.type().get(type) != simdjson::SUCCESS) return Outcome::kBroken;
   if (type != simdjson::ondemand::json_type::object) return Outcome::kNotAnObject;

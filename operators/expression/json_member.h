@@ -1,5 +1,5 @@
-// Reads one member out of the text of a JSON object (simdjson, hidden here). A JsonReader belongs to one thread; its buffer
-// grows to the longest text seen.
+// Reads one member out of the text of a JSON object (simdjson, hidden here). A JsonReader belongs to one thread; its
+// buffer grows to the longest text seen.
 #pragma once
 
 #include <memory>

@@ -17,18 +17,25 @@ struct Keyword {
 };
 // Never a plain name.
 constexpr auto kReserved = std::to_array<Keyword>({
-    {"and", Kind::T_AND},       {"as", Kind::T_AS},           {"between", Kind::T_BETWEEN}, {"case", Kind::T_CASE},
-    {"cast", Kind::T_CAST},     {"distinct", Kind::T_DISTINCT}, {"else", Kind::T_ELSE},     {"end", Kind::T_END},
-    {"escape", Kind::T_ESCAPE}, {"false", Kind::T_FALSE},     {"for", Kind::T_FOR},         {"from", Kind::T_FROM},
-    {"ilike", Kind::T_ILIKE},   {"in", Kind::T_IN},           {"is", Kind::T_IS},           {"like", Kind::T_LIKE},
-    {"not", Kind::T_NOT},       {"null", Kind::T_NULL},       {"or", Kind::T_OR},           {"then", Kind::T_THEN},
-    {"true", Kind::T_TRUE},     {"when", Kind::T_WHEN},
+    {"and", Kind::T_AND},     {"as", Kind::T_AS},     {"between", Kind::T_BETWEEN},
+    {"case", Kind::T_CASE},   {"cast", Kind::T_CAST}, {"distinct", Kind::T_DISTINCT},
+    {"else", Kind::T_ELSE},   {"end", Kind::T_END},   {"escape", Kind::T_ESCAPE},
+    {"false", Kind::T_FALSE}, {"for", Kind::T_FOR},   {"from", Kind::T_FROM},
+    {"ilike", Kind::T_ILIKE}, {"in", Kind::T_IN},     {"is", Kind::T_IS},
+    {"like", Kind::T_LIKE},   {"not", Kind::T_NOT},   {"null", Kind::T_NULL},
+    {"or", Kind::T_OR},       {"then", Kind::T_THEN}, {"true", Kind::T_TRUE},
+    {"when", Kind::T_WHEN},
 });
 // Special only in front of "(".
 constexpr auto kForms = std::to_array<Keyword>({
-    {"coalesce", Kind::T_COALESCE}, {"nullif", Kind::T_NULLIF},       {"greatest", Kind::T_GREATEST},
-    {"least", Kind::T_LEAST},       {"position", Kind::T_POSITION},   {"substring", Kind::T_SUBSTRING},
-    {"trim", Kind::T_TRIM},         {"extract", Kind::T_EXTRACT},
+    {"coalesce", Kind::T_COALESCE},
+    {"nullif", Kind::T_NULLIF},
+    {"greatest", Kind::T_GREATEST},
+    {"least", Kind::T_LEAST},
+    {"position", Kind::T_POSITION},
+    {"substring", Kind::T_SUBSTRING},
+    {"trim", Kind::T_TRIM},
+    {"extract", Kind::T_EXTRACT},
 });
 
 template <size_t N>
@@ -180,7 +187,8 @@ class Lexer {
         token.kind = *reserved;
       } else if (const auto form = FindWord(kForms, word); form && next.kind == '(') {
         token.kind = *form;
-      } else if (next.kind == Kind::T_STRING && (word == "date" || word == "time" || word == "timestamp" || word == "timestamptz")) {
+      } else if (next.kind == Kind::T_STRING &&
+                 (word == "date" || word == "time" || word == "timestamp" || word == "timestamptz")) {
         token.kind = Kind::T_TYPED;
       } else if (word == "timestamp") {
         JoinZoneWords(i);
@@ -196,14 +204,16 @@ class Lexer {
     }
     for (size_t i = 0; i + 1 < tokens_.size(); ++i) {
       const int next = tokens_[i + 1].kind;
-      if (tokens_[i].kind == Kind::T_NOT && (next == Kind::T_IN || next == Kind::T_BETWEEN || next == Kind::T_LIKE ||
-                                             next == Kind::T_ILIKE)) {
+      if (tokens_[i].kind == Kind::T_NOT &&
+          (next == Kind::T_IN || next == Kind::T_BETWEEN || next == Kind::T_LIKE || next == Kind::T_ILIKE)) {
         tokens_[i].kind = Kind::T_NOT_BEFORE;
       }
     }
   }
 
-  bool IsNotAfterIs(size_t i) const { return i > 0 && tokens_[i].kind == Kind::T_NOT && tokens_[i - 1].kind == Kind::T_IS; }
+  bool IsNotAfterIs(size_t i) const {
+    return i > 0 && tokens_[i].kind == Kind::T_NOT && tokens_[i - 1].kind == Kind::T_IS;
+  }
   // After "trim(both": then "both" was a column.
   static bool EndsName(const Token& next) { return next.kind == ')' || next.kind == ',' || next.kind == '.'; }
 
@@ -217,7 +227,8 @@ class Lexer {
     }
     tokens_[i].kind = Kind::T_TYPED;
     tokens_[i].text = with == "with" ? "timestamptz" : "timestamp";
-    tokens_.erase(tokens_.begin() + static_cast<std::ptrdiff_t>(i) + 1, tokens_.begin() + static_cast<std::ptrdiff_t>(i) + 4);
+    tokens_.erase(tokens_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                  tokens_.begin() + static_cast<std::ptrdiff_t>(i) + 4);
   }
 
   Tree& tree_;
@@ -241,11 +252,15 @@ std::string MessageAt(std::string_view text, size_t offset, std::string_view mes
   const size_t line_begin = offset == 0 ? 0 : text.rfind('\n', offset - 1) + 1;
   const size_t line_end = std::min(text.find('\n', offset), text.size());
   const auto characters = [](std::string_view bytes) {
-    return std::count_if(bytes.begin(), bytes.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
+    return std::count_if(bytes.begin(), bytes.end(),
+                         [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
   };
   const auto column = static_cast<size_t>(characters(text.substr(line_begin, offset - line_begin)));
   std::string result;
-  if (line_begin != 0) result.append("line ").append(std::to_string(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n') + 1)).append(", ");
+  if (line_begin != 0)
+    result.append("line ")
+        .append(std::to_string(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n') + 1))
+        .append(", ");
   result.append("column ").append(std::to_string(column + 1)).append(": ").append(message);
   result.append("\n  ").append(text.substr(line_begin, line_end - line_begin));
   result.append("\n  ").append(column, ' ').append("^");

@@ -1,6 +1,6 @@
 // Cuts an expression's text into tokens. Words are told apart here: which are keywords, which stand in front of a
-// parenthesis or a string and so begin a special form ("DATE '2024-01-01'", "position(a IN b)"), so that everything else,
-// also "date" or "position", can be a column's name. Pure; any thread.
+// parenthesis or a string and so begin a special form ("DATE '2024-01-01'", "position(a IN b)"), so that everything
+// else, also "date" or "position", can be a column's name. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace weir::operators::expression {
 
 struct Token {
-  int kind = 0;  // Grammar::token::...
+  int kind = 0;           // Grammar::token::...
   std::string_view text;  // as written; of a string or a quoted identifier: without quotes, doubled ones made one
   Range range;
 };

@@ -1,5 +1,5 @@
-// LIKE with one point of return: after a % the text is tried from each of its characters on; a later % makes the earlier one
-// final, so the work is at most text times pattern.
+// LIKE with one point of return: after a % the text is tried from each of its characters on; a later % makes the
+// earlier one final, so the work is at most text times pattern.
 #include "operators/expression/evaluate.h"
 
 namespace weir::operators::expression {
@@ -100,7 +100,8 @@ class Matcher {
 
 }  // namespace
 
-bool MatchLike(std::string_view text, std::string_view pattern, std::string_view escape, bool ignore_case, bool* matches) {
+bool MatchLike(std::string_view text, std::string_view pattern, std::string_view escape, bool ignore_case,
+               bool* matches) {
   return Matcher(text, pattern, escape, ignore_case).Run(matches);
 }
 

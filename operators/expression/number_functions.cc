@@ -1,5 +1,5 @@
-// Functions of numbers. Of an integer, round, trunc, floor, ceil and sign give a decimal, so that nothing becomes double
-// that was exact.
+// Functions of numbers. Of an integer, round, trunc, floor, ceil and sign give a decimal, so that nothing becomes
+// double that was exact.
 #include <cmath>
 
 #include "operators/expression/conversion.h"
@@ -20,7 +20,8 @@ bool GiveDecimal(const Call& call, const DecimalResult& result, Value* out) {
 bool TakeDigits(const Call& call, int* digits) {
   *digits = 0;
   if (call.args.size() < 2) return true;
-  if (call.args[1].type() != ValueType::kInt64) return call.evaluator.FailType(*call.node.args[1], "an integer", call.args[1]);
+  if (call.args[1].type() != ValueType::kInt64)
+    return call.evaluator.FailType(*call.node.args[1], "an integer", call.args[1]);
   const int64_t wanted = call.args[1].int64_value();
   if (wanted < INT32_MIN || wanted > INT32_MAX) return call.evaluator.Fail(*call.node.args[1], "integer out of range");
   *digits = static_cast<int>(std::min<int64_t>(std::max<int64_t>(wanted, -2000), 2000));
@@ -33,7 +34,8 @@ bool Apply(const Call& call, Operation operation, double (*of_double)(double), V
   int digits = 0;
   if (!TakeDigits(call, &digits)) return false;
   if (number.type() == ValueType::kDouble) {
-    if (call.args.size() > 1) return call.evaluator.Fail(call.node, "double precision has no digits to round to, cast to numeric");
+    if (call.args.size() > 1)
+      return call.evaluator.Fail(call.node, "double precision has no digits to round to, cast to numeric");
     *out = Value::Double(of_double(number.double_value()));
     return true;
   }
@@ -59,15 +61,19 @@ bool Abs(const Call& call, Value* out) {
     *out = Value::Int64(value < 0 ? -value : value);
     return true;
   }
-  return Apply(call, [](const Decimal& d, int) -> DecimalResult { return d.Abs(); }, [](double d) { return std::fabs(d); }, out);
+  return Apply(
+      call, [](const Decimal& d, int) -> DecimalResult { return d.Abs(); }, [](double d) { return std::fabs(d); }, out);
 }
 
 bool Round(const Call& call, Value* out) {
-  return Apply(call, [](const Decimal& d, int digits) { return d.Round(digits); }, [](double d) { return std::nearbyint(d); }, out);
+  return Apply(
+      call, [](const Decimal& d, int digits) { return d.Round(digits); }, [](double d) { return std::nearbyint(d); },
+      out);
 }
 
 bool Trunc(const Call& call, Value* out) {
-  return Apply(call, [](const Decimal& d, int digits) { return d.Trunc(digits); }, [](double d) { return std::trunc(d); }, out);
+  return Apply(
+      call, [](const Decimal& d, int digits) { return d.Trunc(digits); }, [](double d) { return std::trunc(d); }, out);
 }
 
 bool Floor(const Call& call, Value* out) {
@@ -85,7 +91,8 @@ bool Sign(const Call& call, Value* out) {
 bool Mod(const Call& call, Value* out) {
   for (size_t i = 0; i < 2; ++i) {
     if (!call.evaluator.Number(call, i, "a number")) return false;
-    if (call.args[i].type() == ValueType::kDouble) return call.evaluator.Fail(call.node, "double precision has no mod(), cast to numeric");
+    if (call.args[i].type() == ValueType::kDouble)
+      return call.evaluator.Fail(call.node, "double precision has no mod(), cast to numeric");
   }
   if (call.args[0].type() == ValueType::kInt64 && call.args[1].type() == ValueType::kInt64) {
     const int64_t divisor = call.args[1].int64_value();
@@ -104,11 +111,13 @@ bool Mod(const Call& call, Value* out) {
 bool ToTimestamp(const Call& call, Value* out) {
   if (!call.evaluator.Number(call, 0, "seconds since 1970 as a number")) return false;
   constexpr int64_t kSecondsTo2000 = 946'684'800;
-  if (!std::isfinite(ToDouble(call.args[0]))) return call.evaluator.Fail(call.node, "expected a finite number of seconds");
+  if (!std::isfinite(ToDouble(call.args[0])))
+    return call.evaluator.Fail(call.node, "expected a finite number of seconds");
   const double seconds = ToDouble(call.args[0]) - static_cast<double>(kSecondsTo2000);
   const std::optional<int64_t> micros = RoundToInt64(seconds * static_cast<double>(kMicrosPerSecond));
   int64_t units = 0;
-  if (!micros || __builtin_add_overflow(*micros, kSecondsTo2000 * kMicrosPerSecond, &units) || !IsTimestampInRange(units)) {
+  if (!micros || __builtin_add_overflow(*micros, kSecondsTo2000 * kMicrosPerSecond, &units) ||
+      !IsTimestampInRange(units)) {
     return call.evaluator.Fail(call.node, "timestamp out of range");
   }
   *out = Value::Temporal(ValueType::kTimestampTz, units);

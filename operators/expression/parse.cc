@@ -57,8 +57,9 @@ std::string Expectation(const std::vector<Grammar::symbol_kind_type>& kinds) {
     if (name == "','") words.emplace_back(",");
   }
   for (const Word& word : kWords) {
-    const bool part_of_operator = operators && word.kind != Symbol::S_THEN && word.kind != Symbol::S_WHEN && word.kind != Symbol::S_ELSE &&
-                                  word.kind != Symbol::S_END && word.kind != Symbol::S_AS && word.kind != Symbol::S_FROM;
+    const bool part_of_operator = operators && word.kind != Symbol::S_THEN && word.kind != Symbol::S_WHEN &&
+                                  word.kind != Symbol::S_ELSE && word.kind != Symbol::S_END &&
+                                  word.kind != Symbol::S_AS && word.kind != Symbol::S_FROM;
     if (!expression && !part_of_operator && Contains(kinds, word.kind)) words.emplace_back(word.text);
   }
   if (Contains(kinds, Symbol::S_YYEOF)) words.emplace_back("the end");

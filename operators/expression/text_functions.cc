@@ -20,7 +20,8 @@ bool TakeInteger(const Call& call, size_t index, int64_t* integer) {
   const Value& value = call.args[index];
   if (value.type() != ValueType::kInt64) return call.evaluator.FailType(*call.node.args[index], "an integer", value);
   *integer = value.int64_value();
-  if (*integer < INT32_MIN || *integer > INT32_MAX) return call.evaluator.Fail(*call.node.args[index], "integer out of range");
+  if (*integer < INT32_MIN || *integer > INT32_MAX)
+    return call.evaluator.Fail(*call.node.args[index], "integer out of range");
   return true;
 }
 
@@ -33,9 +34,8 @@ bool ChangeCase(const Call& call, char first, int shift, Value* out) {
   std::string_view text;
   if (!TakeText(call, 0, &text)) return false;
   char* changed = call.evaluator.arena().Allocate(text.size());
-  std::transform(text.begin(), text.end(), changed, [&](char c) {
-    return c >= first && c < first + 26 ? static_cast<char>(c + shift) : c;
-  });
+  std::transform(text.begin(), text.end(), changed,
+                 [&](char c) { return c >= first && c < first + 26 ? static_cast<char>(c + shift) : c; });
   return Give({changed, text.size()}, out);
 }
 
@@ -56,8 +56,10 @@ bool Trim(const Call& call, bool left, bool right, Value* out) {
     }
     return false;
   };
-  while (left && !text.empty() && in_set(text.substr(0, FirstCharacter(text)))) text.remove_prefix(FirstCharacter(text));
-  while (right && !text.empty() && in_set(text.substr(text.size() - LastCharacter(text)))) text.remove_suffix(LastCharacter(text));
+  while (left && !text.empty() && in_set(text.substr(0, FirstCharacter(text))))
+    text.remove_prefix(FirstCharacter(text));
+  while (right && !text.empty() && in_set(text.substr(text.size() - LastCharacter(text))))
+    text.remove_suffix(LastCharacter(text));
   return Give(text, out);
 }
 
@@ -157,7 +159,9 @@ bool SplitPart(const Call& call, Value* out) {
   if (delimiter.empty()) return Give(field == 1 || field == -1 ? text : std::string_view(), out);
   if (field < 0) {
     int64_t fields = 1;
-    for (size_t at = text.find(delimiter); at != std::string_view::npos; at = text.find(delimiter, at + delimiter.size())) ++fields;
+    for (size_t at = text.find(delimiter); at != std::string_view::npos;
+         at = text.find(delimiter, at + delimiter.size()))
+      ++fields;
     field += fields + 1;
     if (field < 1) return Give({}, out);
   }

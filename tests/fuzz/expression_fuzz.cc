@@ -1,5 +1,5 @@
-// Any bytes as an expression: it is refused with a message, or it evaluates to a value or an error; never anything else.
-// What was accepted and consists of one line is also accepted with blanks around it and gives the same.
+// Any bytes as an expression: it is refused with a message, or it evaluates to a value or an error; never anything
+// else. What was accepted and consists of one line is also accepted with blanks around it and gives the same.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -37,7 +37,9 @@ Spelled Hidden(std::string text) { return {text, text, "(SELECT " + text + ")"};
 
 }  // namespace
 
-std::string_view Generator::Pick(std::initializer_list<std::string_view> choices) { return choices.begin()[Below(choices.size())]; }
+std::string_view Generator::Pick(std::initializer_list<std::string_view> choices) {
+  return choices.begin()[Below(choices.size())];
+}
 
 Spelled Generator::Fill(std::string_view pattern, const std::vector<Spelled>& parts) {
   return {Replaced(pattern, parts, &Spelled::ours), Replaced(pattern, parts, &Spelled::postgres),
@@ -78,18 +80,40 @@ Spelled Generator::Literal(Kind kind) {
   switch (kind) {
     case Kind::kBool: return Hidden(std::string(Pick({"TRUE", "FALSE", "true"})));
     case Kind::kBigint: {
-      const std::string text(Pick({"0", "1", "2", "3", "7", "10", "100", "-1", "-5", "4611686018427387904", "9223372036854775807"}));
+      const std::string text(
+          Pick({"0", "1", "2", "3", "7", "10", "100", "-1", "-5", "4611686018427387904", "9223372036854775807"}));
       return {text, "(" + text + "::bigint)", "(SELECT " + text + "::bigint)"};
     }
-    case Kind::kNumeric: return Hidden(std::string(Pick({"0.0", "1.5", "2.50", ".25", "10.", "1e3", "3.14159265358979", "-0.5", "12345678901234567890", "0.001", "1.0E-5"})));
-    case Kind::kDouble: return Hidden("CAST('" + std::string(Pick({"0", "1.5", "-2.25", "1e10", "0.1", "1e-5", "123456789.125", "NaN", "Infinity", "1e200"})) + "' AS double precision)");
+    case Kind::kNumeric:
+      return Hidden(std::string(Pick({"0.0", "1.5", "2.50", ".25", "10.", "1e3", "3.14159265358979", "-0.5",
+                                      "12345678901234567890", "0.001", "1.0E-5"})));
+    case Kind::kDouble:
+      return Hidden(
+          "CAST('" +
+          std::string(Pick({"0", "1.5", "-2.25", "1e10", "0.1", "1e-5", "123456789.125", "NaN", "Infinity", "1e200"})) +
+          "' AS double precision)");
     case Kind::kText: {
-      const std::string text = "'" + std::string(Pick({"", "a", "paid", "Paid", "it''s", "a,b,c", "  x ", "12", "ä€", "%a_", "b", "true", "-7.5"})) + "'";
+      const std::string text = "'" +
+                               std::string(Pick({"", "a", "paid", "Paid", "it''s", "a,b,c", "  x ", "12", "ä€", "%a_",
+                                                 "b", "true", "-7.5"})) +
+                               "'";
       return {text, text, "(SELECT " + text + "::text)"};
     }
-    case Kind::kDate: return Hidden("DATE '" + std::string(Pick({"2024-02-29", "1970-01-01", "1999-12-31", "2001-01-01", "0001-01-01", "9999-12-31"})) + "'");
-    case Kind::kTimestamp: return Hidden("TIMESTAMP '" + std::string(Pick({"2024-02-29 12:34:56.789", "1970-01-01 00:00:00", "1969-12-31T23:59:59.999999", "2000-01-01", "2024-12-31 23:59"})) + "'");
-    case Kind::kTimestampTz: return Hidden("TIMESTAMPTZ '" + std::string(Pick({"2024-02-29 12:34:56.789+02", "1970-01-01 00:00:00Z", "2000-01-01 00:00:00-05:30", "2024-12-31 23:59:59.5"})) + "'");
+    case Kind::kDate:
+      return Hidden(
+          "DATE '" +
+          std::string(Pick({"2024-02-29", "1970-01-01", "1999-12-31", "2001-01-01", "0001-01-01", "9999-12-31"})) +
+          "'");
+    case Kind::kTimestamp:
+      return Hidden("TIMESTAMP '" +
+                    std::string(Pick({"2024-02-29 12:34:56.789", "1970-01-01 00:00:00", "1969-12-31T23:59:59.999999",
+                                      "2000-01-01", "2024-12-31 23:59"})) +
+                    "'");
+    case Kind::kTimestampTz:
+      return Hidden("TIMESTAMPTZ '" +
+                    std::string(Pick({"2024-02-29 12:34:56.789+02", "1970-01-01 00:00:00Z", "2000-01-01 00:00:00-05:30",
+                                      "2024-12-31 23:59:59.5"})) +
+                    "'");
   }
   return {};
 }
@@ -100,7 +124,9 @@ Spelled Generator::Shared(Kind kind, int depth) {
   switch (Below(7)) {
     case 0: return Fill("CASE WHEN $1 THEN $2 ELSE $3 END", {Make(Kind::kBool, depth), a, b});
     case 1: return Fill("CASE WHEN $1 THEN $2 END", {Make(Kind::kBool, depth), a});
-    case 2: return Fill("CASE $1 WHEN $2 THEN $3 WHEN $4 THEN NULL ELSE $5 END", {Make(Kind::kBigint, depth), Make(Kind::kBigint, depth), a, Make(Kind::kBigint, 0), b});
+    case 2:
+      return Fill("CASE $1 WHEN $2 THEN $3 WHEN $4 THEN NULL ELSE $5 END",
+                  {Make(Kind::kBigint, depth), Make(Kind::kBigint, depth), a, Make(Kind::kBigint, 0), b});
     case 3: return Fill("COALESCE($1, $2)", {a, b});
     case 4: return Fill("NULLIF($1, $2)", {a, b});
     case 5: return Fill("GREATEST($1, $2, $3)", {a, b, Leaf(kind)});
@@ -113,8 +139,16 @@ Spelled Generator::LiteralOfUnknownType() {
     std::string_view column;
     std::string_view literal;
   };
-  static constexpr Pair kPairs[] = {{"i1", "'7'"}, {"i2", "' -13 '"}, {"n1", "'1.5'"}, {"n2", "'-2.250'"}, {"f1", "'0.5'"}, {"d1", "'2024-02-29'"},
-                                    {"t1", "'2024-02-29 12:00'"}, {"z1", "'2024-02-29 12:00:00+01'"}, {"b1", "'yes'"}, {"s1", "'abc'"}};
+  static constexpr Pair kPairs[] = {{"i1", "'7'"},
+                                    {"i2", "' -13 '"},
+                                    {"n1", "'1.5'"},
+                                    {"n2", "'-2.250'"},
+                                    {"f1", "'0.5'"},
+                                    {"d1", "'2024-02-29'"},
+                                    {"t1", "'2024-02-29 12:00'"},
+                                    {"z1", "'2024-02-29 12:00:00+01'"},
+                                    {"b1", "'yes'"},
+                                    {"s1", "'abc'"}};
   const Pair& pair = kPairs[Below(std::size(kPairs))];
   const std::string op(Pick({"=", "<>", "<", ">=", "!="}));
   if (Below(2) == 0) return Same("(" + std::string(pair.column) + " " + op + " " + std::string(pair.literal) + ")");
@@ -140,7 +174,9 @@ Spelled Generator::Comparison(int depth) {
     case 3: return Operator("$1 >= $2", {a, b});
     case 4: return Operator("$1 IS DISTINCT FROM $2", {a, b});
     case 5: return Operator("$1 IS NOT DISTINCT FROM $2", {a, b});
-    case 6: return Operator(Pick({"$1 BETWEEN $2 AND $3", "$1 NOT BETWEEN $2 AND $3", "$1 BETWEEN SYMMETRIC $2 AND $3"}), {a, Fill("($1)", {b}), c});
+    case 6:
+      return Operator(Pick({"$1 BETWEEN $2 AND $3", "$1 NOT BETWEEN $2 AND $3", "$1 BETWEEN SYMMETRIC $2 AND $3"}),
+                      {a, Fill("($1)", {b}), c});
     case 7: return Operator(Pick({"$1 IN ($2, $3)", "$1 NOT IN ($2, $3, $4)"}), {a, b, c, Leaf(other)});
     default: return LiteralOfUnknownType();
   }
@@ -154,10 +190,19 @@ Spelled Generator::Bool(int depth) {
     case 3: return Operator("$1 OR $2", {Make(Kind::kBool, depth), Make(Kind::kBool, depth)});
     case 4: return Operator("NOT $1", {Make(Kind::kBool, depth)});
     case 5: return Operator(Pick({"$1 IS NULL", "$1 IS NOT NULL"}), {Make(static_cast<Kind>(Below(kKinds)), depth)});
-    case 6: return Operator(Pick({"$1 IS TRUE", "$1 IS NOT TRUE", "$1 IS FALSE", "$1 IS NOT FALSE", "$1 IS UNKNOWN", "$1 IS NOT UNKNOWN"}), {Make(Kind::kBool, depth)});
-    case 7: return Operator(Pick({"$1 LIKE $2", "$1 NOT LIKE $2", "$1 ILIKE $2", "$1 NOT ILIKE $2"}),
-                            {Make(Kind::kText, depth), Hidden(std::string(Pick({"'%'", "'a%'", "'%b%'", "'_'", "'%_b'", "'P__d'", "'%\\%%'", "'a\\'", "''", "'%ä%'"})))});
-    case 8: return Operator("$1 LIKE $2 ESCAPE $3", {Make(Kind::kText, depth), Hidden(std::string(Pick({"'%!%%'", "'a!_%'", "'!'", "'%!'"}))), Hidden(std::string(Pick({"'!'", "''", "'\\'"})))});
+    case 6:
+      return Operator(Pick({"$1 IS TRUE", "$1 IS NOT TRUE", "$1 IS FALSE", "$1 IS NOT FALSE", "$1 IS UNKNOWN",
+                            "$1 IS NOT UNKNOWN"}),
+                      {Make(Kind::kBool, depth)});
+    case 7:
+      return Operator(
+          Pick({"$1 LIKE $2", "$1 NOT LIKE $2", "$1 ILIKE $2", "$1 NOT ILIKE $2"}),
+          {Make(Kind::kText, depth), Hidden(std::string(Pick({"'%'", "'a%'", "'%b%'", "'_'", "'%_b'", "'P__d'",
+                                                              "'%\\%%'", "'a\\'", "''", "'%ä%'"})))});
+    case 8:
+      return Operator("$1 LIKE $2 ESCAPE $3",
+                      {Make(Kind::kText, depth), Hidden(std::string(Pick({"'%!%%'", "'a!_%'", "'!'", "'%!'"}))),
+                       Hidden(std::string(Pick({"'!'", "''", "'\\'"})))});
     case 9: return Fill("CAST($1 AS bool)", {Leaf(Kind::kText)});
     default: return Comparison(depth);
   }
@@ -188,11 +233,13 @@ Spelled Generator::Bigint(int depth) {
     case 8: return Fill("CAST($1 AS bigint)", {Make(Below(2) == 0 ? Kind::kNumeric : Kind::kDouble, depth)});
     case 9: return Fill("CAST($1 AS int8)", {Leaf(Kind::kText)});
     case 10: {
-      Spelled cast = Fill(Pick({"CAST($1 AS integer)", "CAST($1 AS smallint)"}), {Make(Below(2) == 0 ? Kind::kBigint : Kind::kNumeric, depth)});
+      Spelled cast = Fill(Pick({"CAST($1 AS integer)", "CAST($1 AS smallint)"}),
+                          {Make(Below(2) == 0 ? Kind::kBigint : Kind::kNumeric, depth)});
       return {cast.ours, "(" + cast.postgres + "::bigint)", "(" + cast.unfolded + "::bigint)"};
     }
     case 11: {
-      Spelled length = Fill(Pick({"length($1)", "strpos($1, $2)", "position($2 IN $1)", "char_length($1)"}), {Make(Kind::kText, depth), Leaf(Kind::kText)});
+      Spelled length = Fill(Pick({"length($1)", "strpos($1, $2)", "position($2 IN $1)", "char_length($1)"}),
+                            {Make(Kind::kText, depth), Leaf(Kind::kText)});
       return {length.ours, "(" + length.postgres + "::bigint)", "(" + length.unfolded + "::bigint)"};
     }
     default: return Fill("($1)::bigint", {a});
@@ -210,14 +257,26 @@ Spelled Generator::Numeric(int depth) {
     case 4: return Operator("$1 / $2", {b, a});
     case 5: return Operator("$1 % $2", {a, b});
     case 6: return Operator("- $1", {a});
-    case 7: return Fill(Pick({"abs($1)", "sign($1)", "floor($1)", "ceil($1)", "ceiling($1)", "round($1)", "trunc($1)"}), {a});
+    case 7:
+      return Fill(Pick({"abs($1)", "sign($1)", "floor($1)", "ceil($1)", "ceiling($1)", "round($1)", "trunc($1)"}), {a});
     case 8: return Fill(Pick({"round($1, $2)", "trunc($1, $2)"}), {a, Integer(0)});
     case 9: return Fill("mod($1, $2)", {a, b});
     case 10: return Fill("CAST($1 AS numeric)", {Make(Below(2) == 0 ? Kind::kBigint : Kind::kDouble, depth)});
-    case 11: return Fill(Pick({"CAST($1 AS numeric(10, 2))", "CAST($1 AS numeric(5))", "$1::numeric(20,5)"}), {Fill("($1)", {a})});
+    case 11:
+      return Fill(Pick({"CAST($1 AS numeric(10, 2))", "CAST($1 AS numeric(5))", "$1::numeric(20,5)"}),
+                  {Fill("($1)", {a})});
     case 12: return Fill("CAST($1 AS numeric)", {Leaf(Kind::kText)});
-    case 13: return Fill(std::string("extract(") + std::string(Pick({"year", "month", "day", "dow", "isodow", "doy", "week", "isoyear", "quarter", "decade", "century", "millennium", "epoch", "hour"})) + " FROM $1)", {Make(Below(2) == 0 ? Kind::kDate : Kind::kTimestamp, depth)});
-    case 14: return Fill(std::string("extract(") + std::string(Pick({"hour", "minute", "second", "milliseconds", "microseconds", "epoch", "day"})) + " FROM $1)", {Make(Below(2) == 0 ? Kind::kTimestampTz : Kind::kTimestamp, depth)});
+    case 13:
+      return Fill(std::string("extract(") +
+                      std::string(Pick({"year", "month", "day", "dow", "isodow", "doy", "week", "isoyear", "quarter",
+                                        "decade", "century", "millennium", "epoch", "hour"})) +
+                      " FROM $1)",
+                  {Make(Below(2) == 0 ? Kind::kDate : Kind::kTimestamp, depth)});
+    case 14:
+      return Fill(std::string("extract(") +
+                      std::string(Pick({"hour", "minute", "second", "milliseconds", "microseconds", "epoch", "day"})) +
+                      " FROM $1)",
+                  {Make(Below(2) == 0 ? Kind::kTimestampTz : Kind::kTimestamp, depth)});
     default: return Fill("round($1, 2)", {b});
   }
 }
@@ -245,12 +304,18 @@ Spelled Generator::Text(int depth) {
     case 1: return Operator("$1 || $2", {a, Make(static_cast<Kind>(Below(kKinds)), depth)});
     case 2: return Fill(Pick({"lower($1)", "upper($1)"}), {a});
     case 3: return Fill("substring($1 FROM $2 FOR $3)", {a, Integer(depth), Integer(depth)});
-    case 4: return Fill(Pick({"substring($1, $2)", "substring($1 FROM $2)", "substr($1, $2)", "substring($1 FOR $2)"}), {a, Integer(depth)});
+    case 4:
+      return Fill(Pick({"substring($1, $2)", "substring($1 FROM $2)", "substr($1, $2)", "substring($1 FOR $2)"}),
+                  {a, Integer(depth)});
     case 5: return Fill(Pick({"trim($1)", "ltrim($1)", "rtrim($1)", "btrim($1)", "trim(LEADING FROM $1)"}), {a});
-    case 6: return Fill(Pick({"trim(BOTH $2 FROM $1)", "trim(LEADING $2 FROM $1)", "trim(TRAILING $2 FROM $1)", "ltrim($1, $2)", "rtrim($1, $2)", "trim($2 FROM $1)"}), {a, b});
+    case 6:
+      return Fill(Pick({"trim(BOTH $2 FROM $1)", "trim(LEADING $2 FROM $1)", "trim(TRAILING $2 FROM $1)",
+                        "ltrim($1, $2)", "rtrim($1, $2)", "trim($2 FROM $1)"}),
+                  {a, b});
     case 7: return Fill("replace($1, $2, $3)", {a, Leaf(Kind::kText), Leaf(Kind::kText)});
     case 8: return Fill(Pick({"left($1, $2)", "right($1, $2)"}), {a, Integer(depth)});
-    case 9: return Fill("split_part($1, $2, $3)", {a, Hidden(std::string(Pick({"','", "'b'", "''", "' '"}))), Integer(0)});
+    case 9:
+      return Fill("split_part($1, $2, $3)", {a, Hidden(std::string(Pick({"','", "'b'", "''", "' '"}))), Integer(0)});
     case 10: return Fill("concat($1, $2, $3)", {a, Make(static_cast<Kind>(Below(kKinds)), depth), b});
     case 11: return Fill("CAST($1 AS text)", {Make(static_cast<Kind>(Below(kKinds)), depth)});
     case 12: return Fill("CAST($1 AS varchar(3))::text", {a});
@@ -265,21 +330,27 @@ Spelled Generator::Date(int depth) {
     case 1: return Operator("$1 - $2", {Make(Kind::kDate, depth), Integer(0)});
     case 2: return Operator("$1 + $2", {Integer(0), Make(Kind::kDate, depth)});
     case 3: return Fill("CAST($1 AS date)", {Make(Below(2) == 0 ? Kind::kTimestamp : Kind::kTimestampTz, depth)});
-    default: return Fill("CAST($1 AS date)", {Below(3) == 0 ? Leaf(Kind::kText) : Fill("($1)::text", {Leaf(Kind::kDate)})});
+    default:
+      return Fill("CAST($1 AS date)", {Below(3) == 0 ? Leaf(Kind::kText) : Fill("($1)::text", {Leaf(Kind::kDate)})});
   }
 }
 
 Spelled Generator::Timestamp(Kind kind, int depth) {
   const bool zone = kind == Kind::kTimestampTz;
   const std::string_view name = zone ? "timestamptz" : "timestamp";
-  const std::string field(Pick({"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade", "century", "millennium"}));
+  const std::string field(Pick({"microseconds", "milliseconds", "second", "minute", "hour", "day", "week", "month",
+                                "quarter", "year", "decade", "century", "millennium"}));
   switch (Below(zone ? 5 : 4)) {
     case 0: return Fill("date_trunc('" + field + "', $1)", {Make(kind, depth)});
     case 1: return Fill("CAST($1 AS $2)", {Make(Kind::kDate, depth), Same(std::string(name))});
-    case 2: return Fill("CAST($1 AS $2)", {Make(zone ? Kind::kTimestamp : Kind::kTimestampTz, depth), Same(std::string(name))});
+    case 2:
+      return Fill("CAST($1 AS $2)",
+                  {Make(zone ? Kind::kTimestamp : Kind::kTimestampTz, depth), Same(std::string(name))});
     case 3: return Fill("CAST(CAST($1 AS text) AS $2)", {Leaf(kind), Same(std::string(name))});
-    default: return Below(2) == 0 ? Fill("to_timestamp($1)", {Make(static_cast<Kind>(static_cast<size_t>(Kind::kBigint) + Below(3)), depth)})
-                                  : Fill("date_trunc('" + field + "', $1)", {Make(Kind::kDate, depth)});
+    default:
+      return Below(2) == 0 ? Fill("to_timestamp($1)",
+                                  {Make(static_cast<Kind>(static_cast<size_t>(Kind::kBigint) + Below(3)), depth)})
+                           : Fill("date_trunc('" + field + "', $1)", {Make(Kind::kDate, depth)});
   }
 }
 

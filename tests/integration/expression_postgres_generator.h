@@ -1,6 +1,6 @@
 // Random expressions of a given type over the columns of the test's table, nested up to four levels, in both spellings:
-// ours, and PostgreSQL's where the two differ on purpose (an integer literal is a bigint here; docs/expressions.md). The
-// same seed gives the same expressions.
+// ours, and PostgreSQL's where the two differ on purpose (an integer literal is a bigint here; docs/expressions.md).
+// The same seed gives the same expressions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace weir::integration {
 enum class Kind : uint8_t { kBool, kBigint, kNumeric, kDouble, kText, kDate, kTimestamp, kTimestampTz };
 inline constexpr int kKinds = 8;
 
-// One expression: `unfolded` is PostgreSQL's with every literal behind a subselect, so that nothing is evaluated at planning.
+// One expression: `unfolded` is PostgreSQL's with every literal behind a subselect, so that nothing is evaluated at
+// planning.
 struct Spelled {
   std::string ours;
   std::string postgres;

@@ -30,7 +30,8 @@ std::string FindProgram(const std::string& name) {
 // The server refuses to run as root.
 std::vector<std::string> Unprivileged(std::vector<std::string> command) {
   if (geteuid() != 0) return command;
-  std::vector<std::string> result = {"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL"};
+  std::vector<std::string> result = {"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups",
+                                     "--pdeathsig=KILL"};
   result.insert(result.end(), command.begin(), command.end());
   return result;
 }
@@ -41,7 +42,8 @@ Result<std::string> MakeFolder() {
   if (geteuid() == 0) {
     const passwd* user = getpwnam("postgres");
     if (user == nullptr) return Error(Status::NotFound("there is no user postgres to run the server as"));
-    if (chown(pattern.c_str(), user->pw_uid, user->pw_gid) != 0) return Error(Status::IoError("cannot hand over " + pattern));
+    if (chown(pattern.c_str(), user->pw_uid, user->pw_gid) != 0)
+      return Error(Status::IoError("cannot hand over " + pattern));
   }
   return pattern;
 }
@@ -51,20 +53,21 @@ Result<std::string> MakeFolder() {
 Result<std::unique_ptr<PostgresServer>> PostgresServer::Start() {
   WEIR_ASSIGN_OR_RETURN(const std::string folder, MakeFolder());
   const std::string log = folder + "/log";
-  WEIR_ASSIGN_OR_RETURN(
-      harness::ChildProcess initdb,
-      harness::ChildProcess::Start({.arguments = Unprivileged({FindProgram("initdb"), "-D", folder + "/data", "-U", "weir", "-A",
-                                                               "trust", "--locale=C", "--encoding=UTF8", "--no-sync"}),
-                                    .environment = {},
-                                    .output_path = log}));
+  WEIR_ASSIGN_OR_RETURN(harness::ChildProcess initdb,
+                        harness::ChildProcess::Start(
+                            {.arguments = Unprivileged({FindProgram("initdb"), "-D", folder + "/data", "-U", "weir",
+                                                        "-A", "trust", "--locale=C", "--encoding=UTF8", "--no-sync"}),
+                             .environment = {},
+                             .output_path = log}));
   if (initdb.Wait(kStartTimeout) != 0) return Error(Status::Unavailable("initdb failed, see " + log));
   WEIR_ASSIGN_OR_RETURN(
       harness::ChildProcess process,
-      harness::ChildProcess::Start({.arguments = Unprivileged({FindProgram("postgres"), "-D", folder + "/data", "-k", folder, "-c",
-                                                               "listen_addresses=", "-c", "fsync=off", "-c", "TimeZone=UTC", "-c",
-                                                               "log_min_messages=panic", "-c", "log_min_error_statement=panic"}),
-                                    .environment = {},
-                                    .output_path = log}));
+      harness::ChildProcess::Start(
+          {.arguments = Unprivileged({FindProgram("postgres"), "-D", folder + "/data", "-k", folder, "-c",
+                                      "listen_addresses=", "-c", "fsync=off", "-c", "TimeZone=UTC", "-c",
+                                      "log_min_messages=panic", "-c", "log_min_error_statement=panic"}),
+           .environment = {},
+           .output_path = log}));
   std::unique_ptr<PostgresServer> server(new PostgresServer(folder, std::move(process)));
   WEIR_RETURN_IF_ERROR(server->Connect());
   return server;
@@ -106,7 +109,8 @@ Status PostgresServer::Run(const std::string& sql) {
 }
 
 PostgresAnswer PostgresServer::Ask(const std::string& expression, const std::string& from) {
-  const std::string sql = "SELECT x::text, pg_typeof(x) FROM (SELECT (" + expression + ") AS x FROM " + from + ") AS asked";
+  const std::string sql =
+      "SELECT x::text, pg_typeof(x) FROM (SELECT (" + expression + ") AS x FROM " + from + ") AS asked";
   PGresult* result = PQexec(static_cast<PGconn*>(connection_), sql.c_str());
   PostgresAnswer answer;
   if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1) {

@@ -1,5 +1,5 @@
-// 10,000 random expressions give what a real PostgreSQL gives for them: the same value, type and text, or an error on both
-// sides. What differs on purpose is named in docs/expressions.md, told apart here and counted.
+// 10,000 random expressions give what a real PostgreSQL gives for them: the same value, type and text, or an error on
+// both sides. What differs on purpose is named in docs/expressions.md, told apart here and counted.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -36,15 +36,33 @@ struct Pool {
 const std::vector<Pool>& Pools() {
   static const auto* pools = new std::vector<Pool>{
       {Kind::kBool, "bool", {"true", "false"}},
-      {Kind::kBigint, "bigint", {"0", "1", "-1", "2", "3", "7", "-13", "100", "12345", "2147483649", "9223372036854775807", "-9223372036854775808"}},
-      {Kind::kNumeric, "numeric",
-       {"0", "0.00", "1.5", "-1.5", "2.5", "-2.25", "0.001", "123456789.123456789", "-0.5", "99999999999999999999", "1e-10", "7E+3", "100", "10.000",
-        "12345678901234567890123456.789", "-3"}},
-      {Kind::kDouble, "float8", {"0", "-0", "1.5", "-2.5", "0.1", "1e300", "1e-300", "NaN", "Infinity", "-Infinity", "123456.789", "0.5", "3", "9007199254740993"}},
-      {Kind::kText, "text", {"", "abc", "Paid", " x ", "12", "-7.5", "äöü€", "a%b_c", "b\\", "a,b,,c", "t", "2024-02-29", "é", "aXbXc"}},
-      {Kind::kDate, "date", {"2024-02-29", "1999-12-31", "0001-01-01", "9999-12-31", "1970-01-01", "2000-03-01", "2021-01-03", "1900-02-28"}},
-      {Kind::kTimestamp, "timestamp", {"2024-02-29 12:34:56.789012", "1999-12-31 23:59:59.999999", "0001-01-01 00:00:00", "1970-01-01 00:00:00", "1969-12-31 23:59:59.5", "2262-04-11 10:11:12"}},
-      {Kind::kTimestampTz, "timestamptz", {"2024-02-29 12:34:56.789012+00", "1999-12-31 23:59:59+00", "1970-01-01 00:00:00+00", "1901-05-05 05:05:05.05+00"}},
+      {Kind::kBigint,
+       "bigint",
+       {"0", "1", "-1", "2", "3", "7", "-13", "100", "12345", "2147483649", "9223372036854775807",
+        "-9223372036854775808"}},
+      {Kind::kNumeric,
+       "numeric",
+       {"0", "0.00", "1.5", "-1.5", "2.5", "-2.25", "0.001", "123456789.123456789", "-0.5", "99999999999999999999",
+        "1e-10", "7E+3", "100", "10.000", "12345678901234567890123456.789", "-3"}},
+      {Kind::kDouble,
+       "float8",
+       {"0", "-0", "1.5", "-2.5", "0.1", "1e300", "1e-300", "NaN", "Infinity", "-Infinity", "123456.789", "0.5", "3",
+        "9007199254740993"}},
+      {Kind::kText,
+       "text",
+       {"", "abc", "Paid", " x ", "12", "-7.5", "äöü€", "a%b_c", "b\\", "a,b,,c", "t", "2024-02-29", "é", "aXbXc"}},
+      {Kind::kDate,
+       "date",
+       {"2024-02-29", "1999-12-31", "0001-01-01", "9999-12-31", "1970-01-01", "2000-03-01", "2021-01-03",
+        "1900-02-28"}},
+      {Kind::kTimestamp,
+       "timestamp",
+       {"2024-02-29 12:34:56.789012", "1999-12-31 23:59:59.999999", "0001-01-01 00:00:00", "1970-01-01 00:00:00",
+        "1969-12-31 23:59:59.5", "2262-04-11 10:11:12"}},
+      {Kind::kTimestampTz,
+       "timestamptz",
+       {"2024-02-29 12:34:56.789012+00", "1999-12-31 23:59:59+00", "1970-01-01 00:00:00+00",
+        "1901-05-05 05:05:05.05+00"}},
   };
   return *pools;
 }
@@ -146,7 +164,8 @@ bool Agree(const Answer& ours, const PostgresAnswer& postgres) {
 
 bool IsTypeError(const PostgresAnswer& postgres) {
   return postgres.error.find("operator does not exist") != std::string::npos ||
-         (postgres.error.find("function ") != std::string::npos && postgres.error.find("does not exist") != std::string::npos);
+         (postgres.error.find("function ") != std::string::npos &&
+          postgres.error.find("does not exist") != std::string::npos);
 }
 
 // PostgreSQL does not print a shorter text that lies exactly between two doubles.
@@ -156,7 +175,9 @@ bool SameDouble(const Answer& ours, const PostgresAnswer& postgres) {
 }
 
 std::string Describe(const Answer& ours, const PostgresAnswer& postgres) {
-  const auto text = [](const std::optional<std::string>& value) { return value ? "'" + *value + "'" : std::string("NULL"); };
+  const auto text = [](const std::optional<std::string>& value) {
+    return value ? "'" + *value + "'" : std::string("NULL");
+  };
   std::string result = "  here: ";
   result += ours.error.empty() ? text(ours.value) + " " + std::string(ValueTypeName(ours.type)) : "error " + ours.error;
   result += "\n  PostgreSQL: ";
@@ -194,7 +215,8 @@ TEST_F(ExpressionPostgresTest, TenThousandRandomExpressionsGiveWhatPostgresGives
     } else if (ours.error.empty() != postgres.error.empty() && Agree(ours, server_->Ask(text.unfolded, from))) {
       ++outcomes["PostgreSQL computes constants when it plans"];
     } else if (++differences <= 20) {
-      ADD_FAILURE() << "seed " << seed << ", expression " << n << ", row " << row << ":\n  " << text.ours << "\n  asked as: " << text.postgres << "\n"
+      ADD_FAILURE() << "seed " << seed << ", expression " << n << ", row " << row << ":\n  " << text.ours
+                    << "\n  asked as: " << text.postgres << "\n"
                     << Describe(ours, postgres);
     }
   }
@@ -203,7 +225,8 @@ TEST_F(ExpressionPostgresTest, TenThousandRandomExpressionsGiveWhatPostgresGives
   // The comparison is worth something only while most expressions give values.
   EXPECT_GT(outcomes["same value"], count * 4 / 10);
   EXPECT_LE(outcomes["a NULL or a branch not taken, whose type only PostgreSQL knows"], count / 500);
-  EXPECT_LT(outcomes["here beyond 38 digits"] + outcomes["here no decimal arithmetic with NaN or Infinity"], count * 4 / 100);
+  EXPECT_LT(outcomes["here beyond 38 digits"] + outcomes["here no decimal arithmetic with NaN or Infinity"],
+            count * 4 / 100);
 }
 
 }  // namespace

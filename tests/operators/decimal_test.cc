@@ -31,10 +31,24 @@ constexpr std::string_view kOverflowText = "decimal overflow: the result has mor
 
 TEST(DecimalTest, ReadsJsonsNumbersAndPrintsAsPostgres) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"0", "0"},           {"-0", "0"},          {"0.10", "0.10"},     {"-0.5", "-0.5"},     {"7E+3", "7000"},
-      {"1.50E1", "15.0"},   {"1e-5", "0.00001"},  {"12.50", "12.50"},   {"+5", "5"},          {".5", "0.5"},
-      {"5.", "5"},          {"007.1", "7.1"},     {"0e100", "0"},       {kMax, kMax},         {"-" + kMax, "-" + kMax},
-      {"1e37", "1" + std::string(37, '0')},       {"0.0", "0.0"},       {"123456789012345678.5", "123456789012345678.5"},
+      {"0", "0"},
+      {"-0", "0"},
+      {"0.10", "0.10"},
+      {"-0.5", "-0.5"},
+      {"7E+3", "7000"},
+      {"1.50E1", "15.0"},
+      {"1e-5", "0.00001"},
+      {"12.50", "12.50"},
+      {"+5", "5"},
+      {".5", "0.5"},
+      {"5.", "5"},
+      {"007.1", "7.1"},
+      {"0e100", "0"},
+      {kMax, kMax},
+      {"-" + kMax, "-" + kMax},
+      {"1e37", "1" + std::string(37, '0')},
+      {"0.0", "0.0"},
+      {"123456789012345678.5", "123456789012345678.5"},
   };
   for (const auto& [text, printed] : cases) EXPECT_EQ(Text(Decimal::Parse(text)), printed) << text;
 }
@@ -43,7 +57,8 @@ TEST(DecimalTest, RefusesWhatIsNoNumberAndWhatIsTooLong) {
   for (const char* text : {"", "-", ".", "e5", "1e", "1e+", "1.2.3", " 1", "1 ", "0x1", "1,5", "--1", "1e5.5"}) {
     EXPECT_EQ(Text(Decimal::Parse(text)), "not a number") << text;
   }
-  for (const std::string& text : {kMax + "9", std::string("1e38"), std::string("1e999999999999999999"), "1." + kMax, std::string("1e-99999999")}) {
+  for (const std::string& text : {kMax + "9", std::string("1e38"), std::string("1e999999999999999999"), "1." + kMax,
+                                  std::string("1e-99999999")}) {
     EXPECT_EQ(Text(Decimal::Parse(text)), kOverflowText) << text;
   }
   for (const char* text : {"NaN", "Infinity", "-Infinity"}) {
@@ -60,7 +75,8 @@ TEST(DecimalTest, AddsAndMultipliesExactly) {
   EXPECT_EQ(Text(D("1e30").Add(D("1e-9"))), kOverflowText);
   EXPECT_EQ(Text(D("1e19").Multiply(D("1e19"))), kOverflowText);
   EXPECT_EQ(Text(D("1e18").Multiply(D("1e19"))), "1" + std::string(37, '0'));
-  EXPECT_EQ(Text(D("-9223372036854775808").Multiply(D("9223372036854775807"))), "-85070591730234615856620279821087277056");
+  EXPECT_EQ(Text(D("-9223372036854775808").Multiply(D("9223372036854775807"))),
+            "-85070591730234615856620279821087277056");
 }
 
 // Each result was taken from PostgreSQL 15.
@@ -118,13 +134,30 @@ TEST(DecimalTest, ComparesWhateverTheScales) {
 
 TEST(DecimalTest, NumberTextsAreInTheirExactOrderAtAnyLength) {
   const std::string googol = "1" + std::string(100, '0');
-  const std::vector<std::string> rising = {"-Infinity", "-1e1000000", "-" + googol, "-9223372036854775809", "-9223372036854775808", "-1.5", "-1e-400",
-                                           "0", "1e-400", "0.1", "0.10000000000000000000000000000000000000000001", "1", "9007199254740993",
-                                           "9223372036854775807", "9223372036854775807.00000000000000000000001", googol, googol + ".1", "1e1000000",
-                                           "Infinity", "NaN"};
+  const std::vector<std::string> rising = {"-Infinity",
+                                           "-1e1000000",
+                                           "-" + googol,
+                                           "-9223372036854775809",
+                                           "-9223372036854775808",
+                                           "-1.5",
+                                           "-1e-400",
+                                           "0",
+                                           "1e-400",
+                                           "0.1",
+                                           "0.10000000000000000000000000000000000000000001",
+                                           "1",
+                                           "9007199254740993",
+                                           "9223372036854775807",
+                                           "9223372036854775807.00000000000000000000001",
+                                           googol,
+                                           googol + ".1",
+                                           "1e1000000",
+                                           "Infinity",
+                                           "NaN"};
   for (size_t i = 0; i < rising.size(); ++i) {
     for (size_t j = 0; j < rising.size(); ++j) {
-      EXPECT_EQ(CompareNumbers(rising[i], rising[j]), i < j ? -1 : (i > j ? 1 : 0)) << rising[i] << " with " << rising[j];
+      EXPECT_EQ(CompareNumbers(rising[i], rising[j]), i < j ? -1 : (i > j ? 1 : 0))
+          << rising[i] << " with " << rising[j];
     }
   }
   EXPECT_EQ(CompareNumbers(googol, "1E+100"), 0);
@@ -135,7 +168,8 @@ TEST(DecimalTest, NumberTextsAreInTheirExactOrderAtAnyLength) {
 }
 
 TEST(DecimalTest, EqualNumbersHaveOneCanonicalText) {
-  for (const char* text : {"100", "100.00", "1E2", "1e+2", "10000e-2", "0100"}) EXPECT_EQ(Canonical(text), "100") << text;
+  for (const char* text : {"100", "100.00", "1E2", "1e+2", "10000e-2", "0100"})
+    EXPECT_EQ(Canonical(text), "100") << text;
   for (const char* text : {"0", "-0", "0.000", "0e99"}) EXPECT_EQ(Canonical(text), "0") << text;
   for (const char* text : {"-0.0250", "-25e-3", "-.025"}) EXPECT_EQ(Canonical(text), "-0.025") << text;
   EXPECT_EQ(Canonical("123.4500"), "123.45");

@@ -75,7 +75,10 @@ class ExpressionOperator {
       for (size_t i = 0; i < batch.rows(); ++i) {
         std::string text(RowKindName(batch.kind(i)));
         for (size_t c = 0; c < batch.columns(); ++c) {
-          text.append(" ").append(batch.schema()->columns()[c]).append("=").append(expression::ToText(batch.at(i, c), arena));
+          text.append(" ")
+              .append(batch.schema()->columns()[c])
+              .append("=")
+              .append(expression::ToText(batch.at(i, c), arena));
         }
         rows.push_back(text);
       }

@@ -47,10 +47,12 @@ TEST(ExpressionTemporalTest, ReadsIsoAndPrintsAsPostgres) {
 }
 
 TEST(ExpressionTemporalTest, TellsMalformedFromImpossible) {
-  for (const char* text : {"", "today", "2024", "2024-01", "20240101", "2024-01-01x", "2024-01-01T", "2024-01-01 1", "24-01-01"}) {
+  for (const char* text :
+       {"", "today", "2024", "2024-01", "20240101", "2024-01-01x", "2024-01-01T", "2024-01-01 1", "24-01-01"}) {
     EXPECT_EQ(RoundTrip(ValueType::kTimestamp, text), "syntax") << text;
   }
-  for (const char* text : {"2023-02-29", "2024-13-01", "2024-00-01", "2024-01-32", "2024-01-01 25:00", "2024-01-01 00:60", "0000-01-01", "999999-01-01"}) {
+  for (const char* text : {"2023-02-29", "2024-13-01", "2024-00-01", "2024-01-32", "2024-01-01 25:00",
+                           "2024-01-01 00:60", "0000-01-01", "999999-01-01"}) {
     EXPECT_EQ(RoundTrip(ValueType::kTimestamp, text), "range") << text;
   }
 }

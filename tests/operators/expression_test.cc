@@ -10,18 +10,23 @@
 namespace weir::operators {
 namespace {
 
+constexpr std::string_view kDocument =
+    R"({"a": {"b": [1, 2]}, "big": 12345678901234567890.10, "n": 5, "s": "q\"\u00e4", )"
+    R"("t": true, "z": null, "a b": 1, "e": 1e400})";
+
 // One row that every case sees.
 class ExpressionTest : public testing::Test {
  protected:
   ExpressionTest()
-      : schema_(std::make_shared<const Schema>(std::vector<std::string>{"id", "amount", "status", "paid", "doc", "rate", "born", "none", "Order Id", "at"})),
+      : schema_(std::make_shared<const Schema>(std::vector<std::string>{"id", "amount", "status", "paid", "doc", "rate",
+                                                                        "born", "none", "Order Id", "at"})),
         batch_(schema_, 1) {
     Value* row = batch_.AddRow(RowKind::kInsert, {});
     row[0] = Value::Int64(7);
     row[1] = Value::Text(ValueType::kDecimal, "12.50");
     row[2] = Value::Text(ValueType::kString, "paid");
     row[3] = Value::Bool(true);
-    row[4] = Value::Text(ValueType::kJson, R"({"a": {"b": [1, 2]}, "big": 12345678901234567890.10, "n": 5, "s": "q\"\u00e4", "t": true, "z": null, "a b": 1, "e": 1e400})");
+    row[4] = Value::Text(ValueType::kJson, kDocument);
     row[5] = Value::Double(1.5);
     row[6] = Value::Temporal(ValueType::kDate, 19782);  // 2024-02-29
     row[7] = Value::Null();
@@ -66,7 +71,8 @@ TEST_F(ExpressionTest, ReadsColumnsQuotedNamesAndMembers) {
   EXPECT_EQ(Eval("nowhere"), "absent");
   EXPECT_EQ(Eval("nowhere IS NULL"), "bool true");
   EXPECT_EQ(Eval("id.x"), "error: column 1: expected a JSON object with the member \"x\", found bigint, in: id.x");
-  EXPECT_EQ(Eval("doc.n.x"), "error: column 1: expected a JSON object with the member \"x\", found bigint, in: doc.n.x");
+  EXPECT_EQ(Eval("doc.n.x"),
+            "error: column 1: expected a JSON object with the member \"x\", found bigint, in: doc.n.x");
 }
 
 TEST_F(ExpressionTest, NamesItsColumnsOnce) {
@@ -131,7 +137,8 @@ TEST_F(ExpressionTest, ArithmeticIsExact) {
   EXPECT_EQ(Eval("9223372036854775808"), "decimal 9223372036854775808");
   EXPECT_EQ(Eval("rate * 2"), "double 3");
   EXPECT_EQ(Eval("99999999999999999999999999999999999999 + 0.1"),
-            "error: column 1: decimal overflow: the result has more than 38 digits, in: 99999999999999999999999999999999999999 + 0.1");
+            "error: column 1: decimal overflow: the result has more than 38 digits, in: "
+            "99999999999999999999999999999999999999 + 0.1");
   EXPECT_EQ(Eval("amount = 12.5 AND amount > 12"), "bool true");
 }
 
@@ -143,7 +150,8 @@ TEST_F(ExpressionTest, StringLiteralsTakeTheOtherSidesType) {
   EXPECT_EQ(Eval("born - '2024-02-28'"), "int64 1");
   EXPECT_EQ(Eval("id = 'abc'"), "error: column 6: expected bigint, found \"abc\", in: 'abc'");
   EXPECT_EQ(Refusal("DATE '2024-01-01' < 'soon'"),
-            "column 21: expected date like 2024-12-31, found \"soon\"\n  DATE '2024-01-01' < 'soon'\n                      ^");
+            "column 21: expected date like 2024-12-31, found \"soon\"\n  DATE '2024-01-01' < 'soon'\n                  "
+            "    ^");
 }
 
 TEST_F(ExpressionTest, MixedTypesAreAnErrorThatNamesColumnAndTypes) {
@@ -165,7 +173,9 @@ TEST_F(ExpressionTest, ConditionalsFindTheirCommonType) {
   EXPECT_EQ(Eval("NULLIF(id, 7)"), "null");
   EXPECT_EQ(Eval("GREATEST(1, NULL, id, 2.5)"), "int64 7");
   EXPECT_EQ(Eval("LEAST('b', 'a')"), "string a");
-  EXPECT_EQ(Refusal("COALESCE(1, TRUE)"), "column 13: expected COALESCE of values of one kind, found bigint and boolean\n  COALESCE(1, TRUE)\n              ^");
+  EXPECT_EQ(Refusal("COALESCE(1, TRUE)"),
+            "column 13: expected COALESCE of values of one kind, found bigint and boolean\n  COALESCE(1, TRUE)\n       "
+            "       ^");
 }
 
 TEST_F(ExpressionTest, CastsAsPostgres) {
@@ -173,11 +183,13 @@ TEST_F(ExpressionTest, CastsAsPostgres) {
   EXPECT_EQ(Eval("2.5::double precision::int8"), "int64 2");
   EXPECT_EQ(Eval("'12.345'::numeric(10, 2)"), "decimal 12.35");
   EXPECT_EQ(Eval("id::numeric(3,2)"), "decimal 7.00");
-  EXPECT_EQ(Eval("(id * 10)::numeric(3,2)"), "error: column 1: out of range for numeric(3, 2), in: (id * 10)::numeric(3,2)");
+  EXPECT_EQ(Eval("(id * 10)::numeric(3,2)"),
+            "error: column 1: out of range for numeric(3, 2), in: (id * 10)::numeric(3,2)");
   EXPECT_EQ(Eval("doc.n::text || 'x'"), "string 5x");
   EXPECT_EQ(Eval("at::date"), "date 2024-02-29");
   EXPECT_EQ(Eval("born::timestamptz"), "timestamptz 2024-02-29 00:00:00+00");
-  EXPECT_EQ(Eval("'{\"a\": 01}'::json"), "refused: column 1: expected json, found \"{\"a\": 01}\"\n  '{\"a\": 01}'::json\n  ^");
+  EXPECT_EQ(Eval("'{\"a\": 01}'::json"),
+            "refused: column 1: expected json, found \"{\"a\": 01}\"\n  '{\"a\": 01}'::json\n  ^");
   EXPECT_EQ(Eval("'{\"a\": 1e999}'::json"), "json {\"a\": 1e999}");
   EXPECT_EQ(Eval("CAST(paid AS text)"), "string true");
   EXPECT_EQ(Eval("3000000000::int"), "error: column 1: out of range for integer, in: 3000000000::int");
@@ -212,7 +224,8 @@ TEST_F(ExpressionTest, FunctionsOfNumbersAndTime) {
 }
 
 TEST_F(ExpressionTest, WordsOfTheLanguageCanNameColumns) {
-  for (const char* name : {"date", "timestamp", "position", "left", "year", "zone", "unknown", "both", "text", "extract"}) {
+  for (const char* name :
+       {"date", "timestamp", "position", "left", "year", "zone", "unknown", "both", "text", "extract"}) {
     const Result<Expression> parsed = Expression::Parse(std::string(name) + " = 1");
     ASSERT_TRUE(parsed.has_value()) << parsed.error().message();
     EXPECT_EQ(parsed->columns(), std::vector<std::string>{name});
@@ -220,17 +233,22 @@ TEST_F(ExpressionTest, WordsOfTheLanguageCanNameColumns) {
 }
 
 TEST_F(ExpressionTest, ProblemsShowWhereAndWhatWasExpected) {
-  EXPECT_EQ(Refusal("amount > (1 + )"), "column 15: expected an expression, found \")\"\n  amount > (1 + )\n                ^");
+  EXPECT_EQ(Refusal("amount > (1 + )"),
+            "column 15: expected an expression, found \")\"\n  amount > (1 + )\n                ^");
   EXPECT_EQ(Refusal("a b"), "column 3: expected an operator, ( or the end, found \"b\"\n  a b\n    ^");
-  EXPECT_EQ(Refusal("status = 'paid"), "column 10: this string has no end, expected a closing '\n  status = 'paid\n           ^");
+  EXPECT_EQ(Refusal("status = 'paid"),
+            "column 10: this string has no end, expected a closing '\n  status = 'paid\n           ^");
   EXPECT_EQ(Refusal(""), "column 1: expected an expression, found the end\n  \n  ^");
   EXPECT_EQ(Refusal("ä = #"), "column 5: unexpected character '#'\n  ä = #\n      ^");
-  EXPECT_EQ(Refusal("a AND\n b b"), "line 2, column 4: expected an operator, ( or the end, found \"b\"\n   b b\n     ^");
+  EXPECT_EQ(Refusal("a AND\n b b"),
+            "line 2, column 4: expected an operator, ( or the end, found \"b\"\n   b b\n     ^");
   EXPECT_EQ(Refusal("lenght(a)"), "column 1: there is no function lenght(), did you mean length()?\n  lenght(a)\n  ^");
-  EXPECT_EQ(Refusal("round(1, 2, 3)"), "column 1: expected 1 to 2 arguments of round(), found 3\n  round(1, 2, 3)\n  ^");
+  EXPECT_EQ(Refusal("round(1, 2, 3)"),
+            "column 1: expected 1 to 2 arguments of round(), found 3\n  round(1, 2, 3)\n  ^");
   EXPECT_EQ(Refusal("a < now()").substr(0, 36), "column 5: now() is not available: a ");
   EXPECT_EQ(Refusal("12abc"), "column 3: expected the number to end here\n  12abc\n    ^");
-  EXPECT_EQ(Refusal("CASE WHEN a THEN 1").substr(0, 60), "column 19: expected an operator, WHEN, ELSE or END, found th");
+  EXPECT_EQ(Refusal("CASE WHEN a THEN 1").substr(0, 60),
+            "column 19: expected an operator, WHEN, ELSE or END, found th");
   EXPECT_EQ(Refusal("1 AND TRUE"), "column 1: expected a boolean for AND, found bigint\n  1 AND TRUE\n  ^");
 }
 

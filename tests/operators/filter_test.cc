@@ -42,7 +42,8 @@ TEST(FilterTest, ARowThatFailsGoesTheWayOfThePolicy) {
   ExpressionOperator fail(FilterType(), {{"where", "10 / amount = 2"}, {"on-error", "fail"}});
   const Status failed = fail.Process(make());
   EXPECT_FALSE(failed.ok());
-  EXPECT_NE(failed.message().find("column 1: division by zero, in: 10 / amount"), std::string::npos) << failed.message();
+  EXPECT_NE(failed.message().find("column 1: division by zero, in: 10 / amount"), std::string::npos)
+      << failed.message();
 
   ExpressionOperator skip(FilterType(), {{"where", "10 / amount = 2"}, {"on-error", "skip"}});
   ASSERT_TRUE(skip.Process(make()).ok());
@@ -59,8 +60,10 @@ TEST(FilterTest, ARowThatFailsGoesTheWayOfThePolicy) {
 }
 
 TEST(FilterTest, AConditionThatIsNoBooleanIsRefused) {
-  EXPECT_EQ(FirstProblem(FilterType(), {{"where", "1 + 1"}, {"on-error", "fail"}}), "expected a condition that is true or false, found one of type int64");
-  EXPECT_EQ(FirstProblem(FilterType(), {{"where", "amount >"}, {"on-error", "fail"}}), "column 9: expected an expression, found the end\n  amount >\n          ^");
+  EXPECT_EQ(FirstProblem(FilterType(), {{"where", "1 + 1"}, {"on-error", "fail"}}),
+            "expected a condition that is true or false, found one of type int64");
+  EXPECT_EQ(FirstProblem(FilterType(), {{"where", "amount >"}, {"on-error", "fail"}}),
+            "column 9: expected an expression, found the end\n  amount >\n          ^");
   EXPECT_EQ(FirstProblem(FilterType(), {{"where", "amount"}, {"on-error", "fail"}}), "");
   ExpressionOperator skip(FilterType(), {{"where", "amount"}, {"on-error", "skip"}});
   Batch batch(OrdersSchema(), 2);

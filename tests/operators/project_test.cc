@@ -8,7 +8,8 @@ namespace weir::operators {
 namespace {
 
 TEST(ProjectTest, ComputesColumnsInOrder) {
-  ExpressionOperator project(ProjectType(), {{"keep", "none"}, {"on-error", "fail"}}, {{"twice", "amount * 2"}, {"id", "id"}, {"name", "'n' || id"}});
+  ExpressionOperator project(ProjectType(), {{"keep", "none"}, {"on-error", "fail"}},
+                             {{"twice", "amount * 2"}, {"id", "id"}, {"name", "'n' || id"}});
   Batch batch(OrdersSchema(), 2);
   AddOrder(batch, 1, Value::Text(ValueType::kDecimal, "0.10"));
   ASSERT_TRUE(project.Process(std::move(batch)).ok());
@@ -16,7 +17,8 @@ TEST(ProjectTest, ComputesColumnsInOrder) {
 }
 
 TEST(ProjectTest, KeepAllPutsTheOtherColumnsInFront) {
-  ExpressionOperator project(ProjectType(), {{"keep", "all"}, {"on-error", "fail"}}, {{"amount", "amount + 1"}, {"new", "id"}});
+  ExpressionOperator project(ProjectType(), {{"keep", "all"}, {"on-error", "fail"}},
+                             {{"amount", "amount + 1"}, {"new", "id"}});
   Batch batch(OrdersSchema(), 2);
   AddOrder(batch, 5, Value::Int64(1));
   ASSERT_TRUE(project.Process(std::move(batch)).ok());
@@ -44,7 +46,8 @@ TEST(ProjectTest, BatchesOfOneSchemaShareTheirNewOne) {
 }
 
 TEST(ProjectTest, ARowThatFailsIsLeftOutWhole) {
-  ExpressionOperator project(ProjectType(), {{"keep", "none"}, {"on-error", "dead-letter"}}, {{"id", "id"}, {"q", "10 / amount"}});
+  ExpressionOperator project(ProjectType(), {{"keep", "none"}, {"on-error", "dead-letter"}},
+                             {{"id", "id"}, {"q", "10 / amount"}});
   Batch batch(OrdersSchema(), 4);
   AddOrder(batch, 1, Value::Int64(5));
   AddOrder(batch, 2, Value::Int64(0));
@@ -58,7 +61,8 @@ TEST(ProjectTest, ARowThatFailsIsLeftOutWhole) {
 TEST(ProjectTest, EachBrokenColumnIsReported) {
   EXPECT_EQ(FirstProblem(ProjectType(), {{"keep", "none"}, {"on-error", "fail"}}, {{"a", "1 +"}, {"b", "2"}}),
             "column 4: expected an expression, found the end\n  1 +\n     ^");
-  EXPECT_EQ(FirstProblem(ProjectType(), {{"keep", "none"}, {"on-error", "fail"}}), "a projection without columns would give empty rows");
+  EXPECT_EQ(FirstProblem(ProjectType(), {{"keep", "none"}, {"on-error", "fail"}}),
+            "a projection without columns would give empty rows");
 }
 
 }  // namespace
