@@ -75,6 +75,7 @@ TEST_F(ThreadExecutorTest, AWakeBeforeRunIsNotNeeded) {
   });
   slot.Run(step);
   ran.Wait();
+  executor->Stop();
 }
 
 TEST_F(ThreadExecutorTest, ADeadlineStepsWithoutAWake) {
