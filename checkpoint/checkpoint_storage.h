@@ -79,7 +79,8 @@ class CheckpointStorage {
 
   // Makes folder chk-<number>, durably.
   Status Begin(uint64_t number);
-  // S5. kNotPublished if Begin of `metadata.id.number` has failed. Files that no durable checkpoint of this object names are fsynced here.
+  // S5. kNotPublished if Begin of `metadata.id.number` has failed. Files that no durable checkpoint of this object
+  // names are fsynced here.
   PublishOutcome Publish(const CheckpointMetadata& metadata);
 
   // What may go, computed now: checkpoints beyond the newest `retain`, aborted folders below the newest, state files
@@ -111,7 +112,7 @@ class CheckpointStorage {
   const std::string job_;
   UniqueId id_;
   std::unique_ptr<FileLock> lock_;
-  std::set<uint64_t> begun_;  // whose folder is durable
+  std::set<uint64_t> begun_;                          // whose folder is durable
   std::map<uint64_t, std::set<std::string>> synced_;  // files of checkpoints known durable, by number
 };
 
