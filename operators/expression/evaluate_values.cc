@@ -1,6 +1,6 @@
 // Order, arithmetic and concatenation of values whose types are only known here.
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "operators/expression/conversion.h"
 #include "operators/expression/evaluate.h"
@@ -276,8 +276,7 @@ bool Evaluator::EvalConcat(const Node& node, Value* out) {
   const std::string_view first = ToText(a, *arena_);
   const std::string_view second = ToText(b, *arena_);
   char* text = arena_->Allocate(first.size() + second.size());
-  std::memcpy(text, first.data(), first.size());
-  std::memcpy(text + first.size(), second.data(), second.size());
+  std::copy(second.begin(), second.end(), std::copy(first.begin(), first.end(), text));
   *out = Value::Text(ValueType::kString, {text, first.size() + second.size()});
   return true;
 }
@@ -292,8 +291,7 @@ bool Evaluator::EvalConcatFunction(const Node& node, Value* out) {
     std::string_view text = ToText(value, *arena_);
     if (value.type() == ValueType::kBool) text = text.substr(0, 1);
     char* longer = arena_->Allocate(joined.size() + text.size());
-    std::memcpy(longer, joined.data(), joined.size());
-    std::memcpy(longer + joined.size(), text.data(), text.size());
+    std::copy(text.begin(), text.end(), std::copy(joined.begin(), joined.end(), longer));
     joined = {longer, joined.size() + text.size()};
   }
   *out = Value::Text(ValueType::kString, joined);

@@ -128,7 +128,7 @@ JsonReader::Outcome JsonReader::Read(std::string_view json, std::string_view mem
   // The text may stand at the end of an arena; simdjson reads beyond its end.
   std::string& buffer = state_->buffer;
   if (buffer.size() < json.size() + simdjson::SIMDJSON_PADDING) buffer.resize(json.size() + simdjson::SIMDJSON_PADDING);
-  std::memcpy(buffer.data(), json.data(), json.size());
+  std::copy(json.begin(), json.end(), buffer.begin());
   std::memset(buffer.data() + json.size(), 0, simdjson::SIMDJSON_PADDING);
   simdjson::ondemand::document document;
   if (state_->parser.iterate(buffer.data(), json.size(), buffer.size()).get(document) != simdjson::SUCCESS)

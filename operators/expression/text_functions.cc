@@ -1,6 +1,6 @@
 // Functions of text. Positions and lengths count characters of UTF-8; case is that of ASCII.
 #include <algorithm>
-#include <cstring>
+#include <cstddef>
 
 #include "operators/expression/conversion.h"
 #include "operators/expression/evaluate.h"
@@ -113,13 +113,12 @@ bool Replace(const Call& call, Value* out) {
   char* p = made;
   size_t begin = 0;
   for (size_t at = text.find(from); at != std::string_view::npos; at = text.find(from, begin)) {
-    std::memcpy(p, text.data() + begin, at - begin);
-    p += at - begin;
-    std::memcpy(p, to.data(), to.size());
-    p += to.size();
+    const std::string_view between = text.substr(begin, at - begin);
+    p = std::copy(between.begin(), between.end(), p);
+    p = std::copy(to.begin(), to.end(), p);
     begin = at + from.size();
   }
-  std::memcpy(p, text.data() + begin, text.size() - begin);
+  std::copy(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(), p);
   return Give({made, size}, out);
 }
 
