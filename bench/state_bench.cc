@@ -1,21 +1,21 @@
 // What keyed state costs. state_bench CASE [ARGUMENT...]; each case prints one line a figure.
 //
-//   memory KEYS                 read-modify-write of entries that stay in memory, 8-byte keys, 100-byte values
+//   memory KEYS DIR             read-modify-write of entries that stay in memory, 8-byte keys, 100-byte values
 //   budget KEYS BUDGET_MB DIR   KEYS entries of 100 bytes under a budget, two checkpoints a million; then 20 checkpoints
 //                               with 1 % of the keys changed each, a restore, and a check of every entry
 #include <sys/resource.h>
 #include <sys/time.h>
 
-#include <chrono>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/worker.h"
 #include "state/key_groups.h"
@@ -36,7 +36,7 @@ double CpuSeconds() {
 }
 
 double WallSeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return static_cast<double>(SystemClock().Now().ns) / 1e9;
 }
 
 long PeakResidentMb() {
@@ -235,16 +235,17 @@ class Bench {
 };
 
 int Main(int count, char** arguments) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const std::string what = count > 1 ? arguments[1] : "";
-  if (what == "memory" && count == 3) {
-    Bench(uint64_t{64} << 30, "/tmp/weir-state-bench").Memory(std::strtoull(arguments[2], nullptr, 10));
+  if (what == "memory" && count == 4) {
+    Bench(uint64_t{64} << 30, arguments[3]).Memory(std::strtoull(arguments[2], nullptr, 10));
     return 0;
   }
   if (what == "budget" && count == 5) {
     Bench(std::strtoull(arguments[3], nullptr, 10) << 20, arguments[4]).Budget(std::strtoull(arguments[2], nullptr, 10));
     return 0;
   }
-  std::fprintf(stderr, "usage: state_bench memory KEYS | budget KEYS BUDGET_MB DIR\n");
+  std::fprintf(stderr, "usage: state_bench memory KEYS DIR | budget KEYS BUDGET_MB DIR\n");
   return 2;
 }
 

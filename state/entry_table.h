@@ -87,7 +87,8 @@ class EntryTable {
   // True once a clean entry with a value was given up: from then on a key that is not here may be in the store.
   bool evicted() const { return evicted_; }
 
-  uint64_t bytes() const { return live_bytes_ + frozen_bytes_ + clean_bytes_ + slots_.size() * sizeof(Slot); }
+  uint64_t bytes() const { return live_bytes_ + frozen_bytes_ + clean_bytes_ + slot_bytes(); }
+  uint64_t slot_bytes() const { return slots_.size() * sizeof(Slot); }
   uint64_t live_bytes() const { return live_bytes_; }
   uint64_t frozen_bytes() const { return frozen_bytes_; }
   uint64_t clean_bytes() const { return clean_bytes_; }

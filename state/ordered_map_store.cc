@@ -1,6 +1,8 @@
 #include "state/ordered_map_store.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <utility>
 

@@ -116,6 +116,7 @@ rocksdb::Options MakeOptions(const StateBudget& budget, rocksdb::Env* env) {
   options.write_buffer_size = 1u << 20;
   options.max_write_buffer_number = 2;
   options.max_open_files = kOpenFilesMax;
+  options.max_file_opening_threads = 1;  // a start opens few files: a thread costs more than it saves
   options.max_background_jobs = 2;
   options.compression = rocksdb::kLZ4Compression;
   options.compaction_style = rocksdb::kCompactionStyleUniversal;

@@ -282,7 +282,11 @@ class TableState final : public SubtaskState {
     WEIR_CHECK_LE(hash, range_.last);
   }
 
-  bool LiveIsFull() const { return table_.live_bytes() >= share_ / 8 * 3; }
+  // Live and frozen entries get 3/8 each of what the slots leave.
+  bool LiveIsFull() const {
+    const uint64_t slots = std::min(table_.slot_bytes(), share_ / 4 * 3);
+    return table_.live_bytes() >= (share_ - slots) / 8 * 3;
+  }
 
   void Write(StateId state, const EntryKey& key, std::optional<std::string_view> value) {
     EncodeEntryKey(state, key, key_);
