@@ -2,10 +2,10 @@
 //
 //   kafka_bench [--rows=4000000] [--accounts=100000] [--weir=PATH --job=NAME=FILE ...]
 //
-// Feeds a topic of 8 partitions with changefeed rows of 277 bytes, then runs each program as a child and reports its CPU
-// seconds per million rows, rows per second and peak resident size. "connectors" is the source's reader and the sink's
-// writer in one thread without an engine between them. A job file may use the texts @BOOTSTRAP@, @INPUT@ and @OUTPUT@; it
-// must be bounded ("end": "latest").
+// Feeds a topic of 8 partitions with changefeed rows of 277 bytes, then runs each program as a child and reports its
+// CPU seconds per million rows, rows per second and peak resident size. "connectors" is the source's reader and the
+// sink's writer in one thread without an engine between them. A job file may use the texts @BOOTSTRAP@, @INPUT@ and
+// @OUTPUT@; it must be bounded ("end": "latest").
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,8 +77,8 @@ void Feed(const std::string& bootstrap, const std::string& topic, uint64_t rows,
   const auto workers = NewThreadWorkerFactory();
   SystemClock clock;
   ConditionWakeup wakeup;
-  const auto producer = std::move(*factory->NewProducer({.bootstrap_servers = bootstrap, .properties = {}},
-                                                        {&clock, workers.get(), &wakeup}));
+  const auto producer = std::move(
+      *factory->NewProducer({.bootstrap_servers = bootstrap, .properties = {}}, {&clock, workers.get(), &wakeup}));
   std::vector<std::string> keys(1000);
   std::vector<std::string> values(1000);
   for (uint64_t i = 0; i < rows;) {
@@ -107,34 +107,50 @@ class Connectors final : public operators::SourceOutput {
     for (const char* name : {"id", "account_id", "amount", "currency", "region", "status", "updated_at"}) {
       columns.list.push_back(Text(name));
     }
-    source_ = std::move(*source->create(Checked(
-        source->options, {{"bootstrap-servers", Text(bootstrap)}, {"topics", Text(input)}, {"format", Text("cockroachdb")},
-                          {"columns", columns}, {"end", Text("latest")}})));
+    source_ = std::move(*source->create(Checked(source->options, {{"bootstrap-servers", Text(bootstrap)},
+                                                                  {"topics", Text(input)},
+                                                                  {"format", Text("cockroachdb")},
+                                                                  {"columns", columns},
+                                                                  {"end", Text("latest")}})));
     if (output == "-") return;
     const operators::SinkType* sink = registry_.FindSink("kafka");
-    sink_ = std::move(*sink->create(
-        Checked(sink->options, {{"bootstrap-servers", Text(bootstrap)}, {"topic", Text(output)}, {"key", Text("id")}})));
+    sink_ = std::move(*sink->create(Checked(
+        sink->options, {{"bootstrap-servers", Text(bootstrap)}, {"topic", Text(output)}, {"key", Text("id")}})));
   }
 
   int Run() {
     reader_ = std::move(*source_->CreateReader());
     enumerator_ = std::move(*source_->CreateEnumerator());
-    operators::ReaderContext reader{.uid = "in", .clock = &clock_, .workers = workers_.get(), .wakeup = &wakeup_,
-                                    .metrics = &metrics_, .send_event = {}};
+    operators::ReaderContext reader{.uid = "in",
+                                    .clock = &clock_,
+                                    .workers = workers_.get(),
+                                    .wakeup = &wakeup_,
+                                    .metrics = &metrics_,
+                                    .send_event = {}};
     CheckOk(reader_->Open(reader));
     if (sink_ != nullptr) {
       writer_ = std::move(*sink_->CreateWriter());
-      operators::WriterContext writer{.job = "bench", .uid = "out", .subtask = 0, .parallelism = 1, .attempt = {1, 1},
-                                      .clock = &clock_, .workers = workers_.get(), .wakeup = &wakeup_, .metrics = &metrics_};
+      operators::WriterContext writer{.job = "bench",
+                                      .uid = "out",
+                                      .subtask = 0,
+                                      .parallelism = 1,
+                                      .attempt = {1, 1},
+                                      .clock = &clock_,
+                                      .workers = workers_.get(),
+                                      .wakeup = &wakeup_,
+                                      .metrics = &metrics_};
       CheckOk(writer_->Open(writer));
     }
-    operators::EnumeratorContext enumerator{
-        .uid = "in", .clock = &clock_, .workers = workers_.get(), .wakeup = &wakeup_,
-        .assign_splits = [this](uint32_t, std::vector<operators::SourceSplit> splits) {
-          CheckOk(reader_->AddSplits(std::move(splits)));
-        },
-        .no_more_splits = [this](uint32_t) { reader_->NoMoreSplits(); },
-        .send_event = {}};
+    operators::EnumeratorContext enumerator{.uid = "in",
+                                            .clock = &clock_,
+                                            .workers = workers_.get(),
+                                            .wakeup = &wakeup_,
+                                            .assign_splits =
+                                                [this](uint32_t, std::vector<operators::SourceSplit> splits) {
+                                                  CheckOk(reader_->AddSplits(std::move(splits)));
+                                                },
+                                            .no_more_splits = [this](uint32_t) { reader_->NoMoreSplits(); },
+                                            .send_event = {}};
     CheckOk(enumerator_->Start(std::move(enumerator), std::nullopt, {}));
     for (bool finished = false; !finished;) {
       CheckOk(enumerator_->Step());
@@ -225,7 +241,8 @@ Settings Parse(std::span<char*> arguments) {
     if (argument.starts_with("--rows=")) settings.rows = std::strtoull(value.c_str(), nullptr, 10);
     if (argument.starts_with("--accounts=")) settings.accounts = std::strtoull(value.c_str(), nullptr, 10);
     if (argument.starts_with("--weir=")) settings.weir = value;
-    if (argument.starts_with("--job=")) settings.jobs.emplace_back(value.substr(0, value.find('=')), value.substr(value.find('=') + 1));
+    if (argument.starts_with("--job="))
+      settings.jobs.emplace_back(value.substr(0, value.find('=')), value.substr(value.find('=') + 1));
   }
   return settings;
 }
@@ -247,8 +264,10 @@ int Run(std::span<char*> arguments) {
   const std::string partitions = std::to_string(kPartitions);
   for (const bool aggregate : {false, true}) {
     for (const bool kafka : {true, false}) {
-      Measure(std::string("floor ") + (aggregate ? "aggregate" : "pass") + (kafka ? " -> kafka" : " -> nothing"), settings.rows,
-              {floor, broker->bootstrap(), "in", partitions, kafka ? new_output() : "-", aggregate ? "agg" : "pass", rows});
+      Measure(
+          std::string("floor ") + (aggregate ? "aggregate" : "pass") + (kafka ? " -> kafka" : " -> nothing"),
+          settings.rows,
+          {floor, broker->bootstrap(), "in", partitions, kafka ? new_output() : "-", aggregate ? "agg" : "pass", rows});
     }
   }
   Measure("connectors -> kafka", settings.rows, {self, "connectors", broker->bootstrap(), "in", new_output()});
@@ -259,8 +278,9 @@ int Run(std::span<char*> arguments) {
     text << in.rdbuf();
     const std::string folder = broker->folder() + "/job-" + name;
     const std::string job = folder + ".json";
-    std::ofstream(job) << Filled(text.str(), {{"@BOOTSTRAP@", broker->bootstrap()}, {"@INPUT@", "in"},
-                                              {"@OUTPUT@", new_output()}, {"@FOLDER@", folder}});
+    std::ofstream(job) << Filled(
+        text.str(),
+        {{"@BOOTSTRAP@", broker->bootstrap()}, {"@INPUT@", "in"}, {"@OUTPUT@", new_output()}, {"@FOLDER@", folder}});
     Measure("weir " + name, settings.rows, {settings.weir, "run", job});
   }
   return 0;

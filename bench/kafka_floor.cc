@@ -1,5 +1,6 @@
-// The floor of the Kafka benchmarks: what a bare loop costs with the same libraries, client settings and allocator, and no
-// engine. One thread of its own: librdkafka -> simdjson -> filter -> (a hash table) -> a hand-written row -> librdkafka.
+// The floor of the Kafka benchmarks: what a bare loop costs with the same libraries, client settings and allocator, and
+// no engine. One thread of its own: librdkafka -> simdjson -> filter -> (a hash table) -> a hand-written row ->
+// librdkafka.
 //
 //   kafka_floor BOOTSTRAP INPUT PARTITIONS OUTPUT|- pass|agg ROWS
 //
@@ -70,8 +71,12 @@ struct Row {
 class Floor {
  public:
   Floor(std::span<char*> arguments)
-      : bootstrap_(arguments[1]), input_(arguments[2]), partitions_(std::atoi(arguments[3])), output_(arguments[4]),
-        aggregate_(std::strcmp(arguments[5], "agg") == 0), rows_(std::strtoull(arguments[6], nullptr, 10)) {}
+      : bootstrap_(arguments[1]),
+        input_(arguments[2]),
+        partitions_(std::atoi(arguments[3])),
+        output_(arguments[4]),
+        aggregate_(std::strcmp(arguments[5], "agg") == 0),
+        rows_(std::strtoull(arguments[6], nullptr, 10)) {}
 
   int Run() {
     OpenConsumer();
@@ -122,7 +127,8 @@ class Floor {
   }
 
   void Handle(const rd_kafka_message_t& message) {
-    if (padded_.size() < message.len + simdjson::SIMDJSON_PADDING) padded_.resize(message.len + simdjson::SIMDJSON_PADDING);
+    if (padded_.size() < message.len + simdjson::SIMDJSON_PADDING)
+      padded_.resize(message.len + simdjson::SIMDJSON_PADDING);
     std::memcpy(padded_.data(), message.payload, message.len);
     Row row;
     simdjson::ondemand::document document;

@@ -14,9 +14,11 @@ inline void BuildChangefeedRow(uint64_t i, uint64_t accounts, std::string& key, 
   const std::string number = std::to_string(i);
   key = "[" + number + "]";
   value = R"({"after": {"account_id": )" + std::to_string(mixed % accounts) + R"(, "amount": )" +
-          std::to_string(mixed % 100'000) + R"(, "currency": "EUR", "id": )" + number + R"(, "region": "eu-west-1", "status": ")" +
-          (i % 17 == 0 ? "cancelled" : "completed") + R"(", "updated_at": "2026-11-30T12:00:00.123456", "note": ")";
-  const std::string tail = R"("}, "updated": "17000000001234)" + std::to_string(10'000 + i % 90'000) + R"(.0000000000"})";
+          std::to_string(mixed % 100'000) + R"(, "currency": "EUR", "id": )" + number +
+          R"(, "region": "eu-west-1", "status": ")" + (i % 17 == 0 ? "cancelled" : "completed") +
+          R"(", "updated_at": "2026-11-30T12:00:00.123456", "note": ")";
+  const std::string tail =
+      R"("}, "updated": "17000000001234)" + std::to_string(10'000 + i % 90'000) + R"(.0000000000"})";
   if (value.size() + tail.size() < kChangefeedRowBytes) {
     value.append(kChangefeedRowBytes - value.size() - tail.size(), 'n');
   }

@@ -2,9 +2,9 @@
 // object per message exists above it. One real implementation (rdkafka_client.h), one simulated (tests/simulation/
 // sim_kafka.h); tests/integration/kafka_conformance runs the same cases on both.
 //
-// KafkaConsumer and KafkaProducer belong to one task's thread, never wait, and wake that task when there is something to
-// do. KafkaAdmin holds the calls that wait for the cluster: it is used from a Worker only. Partitions are assigned by the
-// caller; there are no group rebalances here.
+// KafkaConsumer and KafkaProducer belong to one task's thread, never wait, and wake that task when there is something
+// to do. KafkaAdmin holds the calls that wait for the cluster: it is used from a Worker only. Partitions are assigned
+// by the caller; there are no group rebalances here.
 #pragma once
 
 #include <compare>
@@ -80,10 +80,11 @@ class KafkaConsumer {
   // Adds partitions; the first ever has index 0. Their records come from `offset` on.
   virtual Status Assign(std::span<const PartitionStart> partitions) = 0;
   // At most 1,024 records; null: nothing now, the wakeup will call. An error names the partition and ends the reading:
-  // its topic is gone, its offset is outside the log, access is denied, the client has failed for good. That the cluster
-  // can't be reached is not an error: the client goes on trying.
+  // its topic is gone, its offset is outside the log, access is denied, the client has failed for good. That the
+  // cluster can't be reached is not an error: the client goes on trying.
   virtual Result<std::unique_ptr<FetchedBlock>> Fetch() = 0;
-  // The next offset of a partition behind everything that Fetch handed out, past control records once its end is reached.
+  // The next offset of a partition behind everything that Fetch handed out, past control records once its end is
+  // reached.
   virtual int64_t Position(uint32_t partition) const = 0;
   // As last heard from the broker, without asking it; -1 unknown.
   virtual int64_t HighWatermark(uint32_t partition) const = 0;
@@ -97,8 +98,8 @@ class KafkaConsumer {
 struct ProduceRow {
   std::string_view key = {};    // null: none
   std::string_view value = {};  // null: a tombstone
-  int64_t timestamp_ms = 0;  // 0: the time of producing
-  int32_t partition = -1;  // -1: by the key (murmur2 of the bytes, as Kafka's own clients do)
+  int64_t timestamp_ms = 0;     // 0: the time of producing
+  int32_t partition = -1;       // -1: by the key (murmur2 of the bytes, as Kafka's own clients do)
 };
 
 struct ProduceProgress {

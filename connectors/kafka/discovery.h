@@ -1,5 +1,6 @@
-// The enumerator's questions to the cluster and what follows from the answers: which partitions there are, where a first
-// start begins and ends in each, whether a saved offset can still be read. Runs on a Worker, because KafkaAdmin waits.
+// The enumerator's questions to the cluster and what follows from the answers: which partitions there are, where a
+// first start begins and ends in each, whether a saved offset can still be read. Runs on a Worker, because KafkaAdmin
+// waits.
 #pragma once
 
 #include <set>

@@ -102,7 +102,8 @@ void KafkaEnumerator::Assign(const std::vector<KafkaSplit>& splits) {
   for (const KafkaSplit& split : splits) {
     if (ready_) LogInfo("source " + context_.uid + ": new partition " + split.partition.ToString());
     known_.insert(split.partition);
-    const uint64_t place = uint64_t{TopicHash(split.partition.topic)} + static_cast<uint64_t>(split.partition.partition);
+    const uint64_t place =
+        uint64_t{TopicHash(split.partition.topic)} + static_cast<uint64_t>(split.partition.partition);
     by_reader[static_cast<uint32_t>(place % context_.parallelism)].push_back(split.ToSourceSplit());
   }
   for (auto& [reader, assigned] : by_reader) context_.assign_splits(reader, std::move(assigned));

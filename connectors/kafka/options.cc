@@ -33,7 +33,8 @@ std::vector<OptionSpec> ConnectionOptionSpecs() {
        .doc = "The cluster's addresses, host:port, separated by commas."},
       {.name = "properties",
        .type = OptionType::kStringMap,
-       .doc = "Any property of librdkafka, over Weir's own choice; those on which the job's guarantees stand are refused.",
+       .doc =
+           "Any property of librdkafka, over Weir's own choice; those on which the job's guarantees stand are refused.",
        .secret = true},
       {.name = "request-timeout",
        .type = OptionType::kDuration,
@@ -53,7 +54,8 @@ std::map<TopicPartition, int64_t> OffsetsOf(const Options& options, std::string_
     const std::optional<int64_t> offset = ParseInteger<int64_t>(text);
     const std::string path = options.PathOf(name) + "/" + key;
     if (problems != nullptr && !partition) {
-      problems->push_back({path, key, "<topic>-<partition>", "\"" + key + "\" is not a topic and partition like orders-0"});
+      problems->push_back(
+          {path, key, "<topic>-<partition>", "\"" + key + "\" is not a topic and partition like orders-0"});
     }
     if (problems != nullptr && (!offset || *offset < 0)) {
       problems->push_back({path, text, "an offset, 0 or greater", "offset of " + key + " is \"" + text + "\""});
@@ -96,8 +98,9 @@ std::vector<OptionSpec> StartAndEndOptionSpecs() {
       {.name = "start",
        .type = OptionType::kEnum,
        .default_text = "earliest",
-       .doc = "Where a first start begins: earliest, latest, the offsets committed by group (partitions without one: "
-              "earliest), the first record of a timestamp or later, or given offsets. Afterwards the checkpoint decides.",
+       .doc =
+           "Where a first start begins: earliest, latest, the offsets committed by group (partitions without one: "
+           "earliest), the first record of a timestamp or later, or given offsets. Afterwards the checkpoint decides.",
        .choices = {"earliest", "latest", "group-offsets", "timestamp", "offsets"}},
       {.name = "start-timestamp",
        .type = OptionType::kInteger,
@@ -105,7 +108,8 @@ std::vector<OptionSpec> StartAndEndOptionSpecs() {
        .min = 0},
       {.name = "start-offsets",
        .type = OptionType::kStringMap,
-       .doc = "With start offsets: {\"<topic>-<partition>\": offset}; partitions that are not named begin at earliest."},
+       .doc =
+           "With start offsets: {\"<topic>-<partition>\": offset}; partitions that are not named begin at earliest."},
       {.name = "end",
        .type = OptionType::kEnum,
        .default_text = "none",
@@ -114,7 +118,8 @@ std::vector<OptionSpec> StartAndEndOptionSpecs() {
        .choices = {"none", "latest", "offsets"}},
       {.name = "end-offsets",
        .type = OptionType::kStringMap,
-       .doc = "With end offsets: {\"<topic>-<partition>\": offset}; partitions that are not named end where they begin."},
+       .doc =
+           "With end offsets: {\"<topic>-<partition>\": offset}; partitions that are not named end where they begin."},
   };
 }
 
@@ -130,12 +135,13 @@ std::optional<TopicPartition> ParseTopicPartition(std::string_view text) {
 
 std::vector<OptionSpec> KafkaSourceOptionSpecs() {
   std::vector<OptionSpec> specs = ConnectionOptionSpecs();
-  Append(specs, {
-                    {.name = "topics", .type = OptionType::kStringList, .doc = "The topics to read, or one topic."},
-                    {.name = "topic-pattern",
-                     .type = OptionType::kString,
-                     .doc = "Instead of topics: a POSIX extended regular expression that a topic's whole name matches."},
-                });
+  Append(specs,
+         {
+             {.name = "topics", .type = OptionType::kStringList, .doc = "The topics to read, or one topic."},
+             {.name = "topic-pattern",
+              .type = OptionType::kString,
+              .doc = "Instead of topics: a POSIX extended regular expression that a topic's whole name matches."},
+         });
   Append(specs, StartAndEndOptionSpecs());
   Append(specs,
          {
@@ -154,7 +160,7 @@ std::vector<OptionSpec> KafkaSourceOptionSpecs() {
                      "never. A bounded source does not look.",
               .min = 0},
          });
-  specs.push_back(BadRecordOption());
+  specs.push_back(operators::OnErrorSpec());
   Append(specs, DeserializerOptions());
   return specs;
 }
@@ -162,7 +168,8 @@ std::vector<OptionSpec> KafkaSourceOptionSpecs() {
 void CheckKafkaSourceOptions(const Options& options, Problems& problems) {
   CheckDeserializerOptions(options, problems);
   if (options.Has("topics") == options.Has("topic-pattern")) {
-    problems.push_back({options.PathOf("topics"), "", "topics or topic-pattern", "give either topics or topic-pattern"});
+    problems.push_back(
+        {options.PathOf("topics"), "", "topics or topic-pattern", "give either topics or topic-pattern"});
   }
   if (options.Has("topics") && options.Strings("topics").empty()) {
     problems.push_back({options.PathOf("topics"), "[]", "at least one topic", "topics is empty"});
@@ -206,30 +213,31 @@ KafkaSourceOptions ParseKafkaSourceOptions(const Options& options) {
 
 std::vector<OptionSpec> KafkaSinkOptionSpecs() {
   std::vector<OptionSpec> specs = ConnectionOptionSpecs();
-  Append(specs,
-         {
-             {.name = "topic", .type = OptionType::kString, .required = true, .doc = "The topic to write; it must exist."},
-             {.name = "key",
-              .type = OptionType::kStringList,
-              .doc = "Columns that make the record's key. With a key and without row-kind-column the topic is a table: "
-                     "+I and +U are records, -D a tombstone, -U nothing."},
-             {.name = "key-format",
-              .type = OptionType::kEnum,
-              .default_text = "array",
-              .doc = "The key's bytes: a JSON array as in changefeeds, a JSON object, or the text of one column.",
-              .choices = {"array", "object", "raw"}},
-             {.name = "partitioner",
-              .type = OptionType::kEnum,
-              .default_text = "murmur2",
-              .doc = "How the key chooses the partition: murmur2 as Kafka's Java client, consistent (CRC32) as "
-                     "librdkafka's. Without a key: any.",
-              .choices = {"murmur2", "consistent"}},
-             {.name = "timestamp",
-              .type = OptionType::kEnum,
-              .default_text = "write-time",
-              .doc = "The record's timestamp: when it is written, or the row's event time.",
-              .choices = {"write-time", "event-time"}},
-         });
+  Append(
+      specs,
+      {
+          {.name = "topic", .type = OptionType::kString, .required = true, .doc = "The topic to write; it must exist."},
+          {.name = "key",
+           .type = OptionType::kStringList,
+           .doc = "Columns that make the record's key. With a key and without row-kind-column the topic is a table: "
+                  "+I and +U are records, -D a tombstone, -U nothing."},
+          {.name = "key-format",
+           .type = OptionType::kEnum,
+           .default_text = "array",
+           .doc = "The key's bytes: a JSON array as in changefeeds, a JSON object, or the text of one column.",
+           .choices = {"array", "object", "raw"}},
+          {.name = "partitioner",
+           .type = OptionType::kEnum,
+           .default_text = "murmur2",
+           .doc = "How the key chooses the partition: murmur2 as Kafka's Java client, consistent (CRC32) as "
+                  "librdkafka's. Without a key: any.",
+           .choices = {"murmur2", "consistent"}},
+          {.name = "timestamp",
+           .type = OptionType::kEnum,
+           .default_text = "write-time",
+           .doc = "The record's timestamp: when it is written, or the row's event time.",
+           .choices = {"write-time", "event-time"}},
+      });
   Append(specs, SerializerOptions());
   return specs;
 }
@@ -244,8 +252,8 @@ void CheckKafkaSinkOptions(const Options& options, Problems& problems) {
     problems.push_back({options.PathOf("key"), "[]", "at least one column", "key is empty"});
   }
   if (options.String("key-format") == "raw" && columns > 1) {
-    problems.push_back({options.PathOf("key"), "", "one column", "key-format raw takes one column, not " +
-                                                                     std::to_string(columns)});
+    problems.push_back(
+        {options.PathOf("key"), "", "one column", "key-format raw takes one column, not " + std::to_string(columns)});
   }
 }
 

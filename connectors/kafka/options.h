@@ -1,5 +1,5 @@
-// What a definition may say about a Kafka source and sink. The structs' members are the JSON keys; OptionSpecs carry the
-// documentation. Pure; any thread.
+// What a definition may say about a Kafka source and sink. The structs' members are the JSON keys; OptionSpecs carry
+// the documentation. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ enum class KafkaStart : uint8_t { kEarliest, kLatest, kGroupOffsets, kTimestamp,
 enum class KafkaEnd : uint8_t { kNone, kLatest, kOffsets };
 
 struct KafkaSourceOptions {
-  KafkaConnection connection;         // with isolation.level
-  std::vector<std::string> topics;    // these, or
-  std::string topic_pattern;          // all that match
+  KafkaConnection connection;       // with isolation.level
+  std::vector<std::string> topics;  // these, or
+  std::string topic_pattern;        // all that match
   KafkaStart start = KafkaStart::kEarliest;
   int64_t start_timestamp_ms = 0;
   std::map<TopicPartition, int64_t> start_offsets;
   KafkaEnd end = KafkaEnd::kNone;
   std::map<TopicPartition, int64_t> end_offsets;
-  std::string group;                  // empty: no offsets are committed
-  Duration discovery_interval{};      // zero: off
+  std::string group;              // empty: no offsets are committed
+  Duration discovery_interval{};  // zero: off
   Duration request_timeout{};
 
   bool bounded() const { return end != KafkaEnd::kNone; }

@@ -50,13 +50,12 @@ std::string_view FindReason(std::span<const Refusal> refusals, std::string_view 
 std::string_view RefusedProperty(KafkaRole role, std::string_view name) {
   if (const std::string_view reason = FindReason(kRefusedEverywhere, name); !reason.empty()) return reason;
   if (name.ends_with("_cb") || name == "opaque") return "is a function of a program, not a setting";
-  return role == KafkaRole::kConsumer ? FindReason(kRefusedForConsumers, name)
-                                      : FindReason(kRefusedForProducers, name);
+  return role == KafkaRole::kConsumer ? FindReason(kRefusedForConsumers, name) : FindReason(kRefusedForProducers, name);
 }
 
 bool IsSecretProperty(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kMarks = {"password", "secret",      "token",           "jaas",
-                                                      "key.pem",  ".key",        "oauthbearer.config", "credential"};
+  constexpr std::array<std::string_view, 8> kMarks = {
+      "password", "secret", "token", "jaas", "key.pem", ".key", "oauthbearer.config", "credential"};
   return std::ranges::any_of(kMarks, [&](std::string_view mark) { return name.find(mark) != std::string_view::npos; });
 }
 

@@ -88,10 +88,8 @@ Status RdKafkaAdmin::Failure(rd_kafka_t* client, std::string_view what, rd_kafka
       return Status::Unavailable(std::move(text));
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-      return Status::NotFound(text + rd_kafka_err2str(error));
-    case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS:
-      return Status::AlreadyExists(text + rd_kafka_err2str(error));
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: return Status::NotFound(text + rd_kafka_err2str(error));
+    case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS: return Status::AlreadyExists(text + rd_kafka_err2str(error));
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
@@ -99,10 +97,8 @@ Status RdKafkaAdmin::Failure(rd_kafka_t* client, std::string_view what, rd_kafka
     case RD_KAFKA_RESP_ERR__SSL:
     case RD_KAFKA_RESP_ERR_INVALID_CONFIG:
     case RD_KAFKA_RESP_ERR_INVALID_PARTITIONS:
-    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
-      return Status::FailedPrecondition(text + rd_kafka_err2str(error));
-    default:
-      return Status::Unavailable(text + rd_kafka_err2str(error));
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION: return Status::FailedPrecondition(text + rd_kafka_err2str(error));
+    default: return Status::Unavailable(text + rd_kafka_err2str(error));
   }
 }
 
@@ -118,10 +114,8 @@ bool IsPassing(rd_kafka_resp_err_t error) {
     case RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS:
     case RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE:
     case RD_KAFKA_RESP_ERR_NOT_COORDINATOR:
-    case RD_KAFKA_RESP_ERR__WAIT_COORD:
-      return true;
-    default:
-      return false;
+    case RD_KAFKA_RESP_ERR__WAIT_COORD: return true;
+    default: return false;
   }
 }
 
@@ -178,7 +172,8 @@ Result<TopicMetadata> RdKafkaAdmin::DescribeTopic(const std::string& topic) {
   }
   WEIR_ASSIGN_OR_RETURN(const std::vector<TopicMetadata> topics, Metadata(handle.get()));
   if (topics.empty()) {
-    return Error(Status::NotFound("Kafka at " + connection_.bootstrap_servers + ": topic " + topic + " does not exist"));
+    return Error(
+        Status::NotFound("Kafka at " + connection_.bootstrap_servers + ": topic " + topic + " does not exist"));
   }
   return topics.front();
 }

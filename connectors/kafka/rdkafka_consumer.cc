@@ -1,8 +1,8 @@
 // librdkafka as a KafkaConsumer.
 //
-// Batches come from rd_kafka_consume_batch_queue on the consumer's queue; end-of-partition events and errors arrive among
-// them as messages. The batch interface of 2.0.2 may lose messages if seek, pause or assignment run beside it: here all of
-// them are calls of one thread.
+// Batches come from rd_kafka_consume_batch_queue on the consumer's queue; end-of-partition events and errors arrive
+// among them as messages. The batch interface of 2.0.2 may lose messages if seek, pause or assignment run beside it:
+// here all of them are calls of one thread.
 //
 // The one-second fetch pause: when the client's queue is full, its broker thread stops fetching and looks again when
 // something else wakes it, at latest after a second. From 2.2 on fetch.queue.backoff.ms shortens that. For older
@@ -123,8 +123,7 @@ class RdKafkaConsumer final : public KafkaConsumer {
   Result<uint32_t> IndexOf(const rd_kafka_message_t& message);
   Status HandleEvent(const rd_kafka_message_t& message);
   Status OutOfRange(const Partition& partition, const std::string& reason);
-  Status Switch(uint32_t partition,
-                rd_kafka_resp_err_t (*call)(rd_kafka_t*, rd_kafka_topic_partition_list_t*));
+  Status Switch(uint32_t partition, rd_kafka_resp_err_t (*call)(rd_kafka_t*, rd_kafka_topic_partition_list_t*));
   void KeepFetching(bool empty);
   std::string Name(const rd_kafka_message_t& message) const;
 
@@ -155,8 +154,7 @@ class RdKafkaConsumer final : public KafkaConsumer {
 
 Status RdKafkaConsumer::Assign(std::span<const PartitionStart> starts) {
   if (starts.empty()) return {};
-  RdKafkaPtr<rd_kafka_topic_partition_list_t> list(
-      rd_kafka_topic_partition_list_new(static_cast<int>(starts.size())));
+  RdKafkaPtr<rd_kafka_topic_partition_list_t> list(rd_kafka_topic_partition_list_new(static_cast<int>(starts.size())));
   const bool first = partitions_.empty();
   for (const PartitionStart& start : starts) {
     WEIR_CHECK_GE(start.offset, 0);
@@ -212,7 +210,8 @@ Result<std::unique_ptr<FetchedBlock>> RdKafkaConsumer::Fetch() {
 }
 
 Result<uint32_t> RdKafkaConsumer::IndexOf(const rd_kafka_message_t& message) {
-  if (message.rkt == last_topic_ && message.partition == last_partition_) [[likely]] return last_index_;
+  if (message.rkt == last_topic_ && message.partition == last_partition_) [[likely]]
+    return last_index_;
   if (message.rkt == nullptr) return Error(Status::Internal("a Kafka message without a topic"));
   const auto topic = topics_.find(rd_kafka_topic_name(message.rkt));
   if (topic == topics_.end() || !topic->second.indices.contains(message.partition)) {
@@ -229,11 +228,12 @@ std::string RdKafkaConsumer::Name(const rd_kafka_message_t& message) const {
   return "topic " + std::string(rd_kafka_topic_name(message.rkt)) + " partition " + std::to_string(message.partition);
 }
 
-// Of what comes in a message's place: the end of a partition is a position, what can't heal is an error, the rest is the
-// client's own business (it reconnects and retries for ever).
+// Of what comes in a message's place: the end of a partition is a position, what can't heal is an error, the rest is
+// the client's own business (it reconnects and retries for ever).
 Status RdKafkaConsumer::HandleEvent(const rd_kafka_message_t& message) {
-  const std::string reason = message.payload != nullptr ? std::string(static_cast<const char*>(message.payload), message.len)
-                                                        : rd_kafka_err2str(message.err);
+  const std::string reason = message.payload != nullptr
+                                 ? std::string(static_cast<const char*>(message.payload), message.len)
+                                 : rd_kafka_err2str(message.err);
   switch (message.err) {
     case RD_KAFKA_RESP_ERR__PARTITION_EOF: {
       WEIR_ASSIGN_OR_RETURN(const uint32_t index, IndexOf(message));
@@ -255,11 +255,8 @@ Status RdKafkaConsumer::HandleEvent(const rd_kafka_message_t& message) {
     case RD_KAFKA_RESP_ERR__FATAL:
     case RD_KAFKA_RESP_ERR__BAD_MSG:
     case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
-    case RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED:
-      return Status::FailedPrecondition(Name(message) + ": " + reason);
-    default:
-      LogDebug(Name(message) + ": " + reason);
-      return {};
+    case RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED: return Status::FailedPrecondition(Name(message) + ": " + reason);
+    default: LogDebug(Name(message) + ": " + reason); return {};
   }
 }
 
@@ -301,7 +298,8 @@ Status RdKafkaConsumer::Seek(uint32_t partition, int64_t offset) {
 void RdKafkaConsumer::KeepFetching(bool empty) {
   if (!wake_by_request_ || records_since_wake_ == 0 || wake_under_way_.load(std::memory_order_acquire)) return;
   const MonotonicTime now = context_.clock->Now();
-  if (!empty && (now - last_wake_ < kWakeInterval || rd_kafka_queue_length(queue_.get()) >= queue_messages_max_)) return;
+  if (!empty && (now - last_wake_ < kWakeInterval || rd_kafka_queue_length(queue_.get()) >= queue_messages_max_))
+    return;
   last_wake_ = now;
   records_since_wake_ = 0;
   wake_under_way_.store(true, std::memory_order_release);

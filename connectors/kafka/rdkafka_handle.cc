@@ -79,7 +79,8 @@ void RdKafkaConfig::Apply(const KafkaConnection& connection) {
 
 void RdKafkaConfig::Set(const std::string& name, const std::string& value) {
   std::array<char, 512> reason{};
-  const rd_kafka_conf_res_t result = rd_kafka_conf_set(raw(), name.c_str(), value.c_str(), reason.data(), reason.size());
+  const rd_kafka_conf_res_t result =
+      rd_kafka_conf_set(raw(), name.c_str(), value.c_str(), reason.data(), reason.size());
   if (result == RD_KAFKA_CONF_OK || !status_.ok()) return;
   if (result == RD_KAFKA_CONF_UNKNOWN) {
     status_ = Status::InvalidArgument("property \"" + name + "\" is not known to this Kafka client (librdkafka " +
@@ -87,8 +88,9 @@ void RdKafkaConfig::Set(const std::string& name, const std::string& value) {
     return;
   }
   // librdkafka's reason repeats the value.
-  status_ = Status::InvalidArgument("property \"" + name + "\": " +
-                                    (IsSecretProperty(name) ? std::string("the value is not accepted") : reason.data()));
+  status_ =
+      Status::InvalidArgument("property \"" + name + "\": " +
+                              (IsSecretProperty(name) ? std::string("the value is not accepted") : reason.data()));
 }
 
 bool RdKafkaConfig::SetIfKnown(const std::string& name, const std::string& value) {

@@ -1,4 +1,5 @@
-// librdkafka as a KafkaProducer: idempotent, bounded, acknowledgements counted. Above the port no object is kept per row.
+// librdkafka as a KafkaProducer: idempotent, bounded, acknowledgements counted. Above the port no object is kept per
+// row.
 #include <array>
 #include <atomic>
 #include <unordered_map>
@@ -115,8 +116,8 @@ Status RdKafkaProducer::Refusal(const std::string& topic, const ProduceRow& row,
   switch (error) {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
       return Status::InvalidArgument("topic " + topic + ": the row with key " + key + " is " +
-                                     std::to_string(row.key.size() + row.value.size()) +
-                                     " bytes; the limit is " + message_bytes_max_ +
+                                     std::to_string(row.key.size() + row.value.size()) + " bytes; the limit is " +
+                                     message_bytes_max_ +
                                      " (property message.max.bytes here, max.message.bytes of the topic)");
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
@@ -128,8 +129,7 @@ Status RdKafkaProducer::Refusal(const std::string& topic, const ProduceRow& row,
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
     case RD_KAFKA_RESP_ERR_INVALID_RECORD:
       return Status::FailedPrecondition("topic " + topic + ", row with key " + key + ": " + reason);
-    default:
-      return Status::Unavailable("topic " + topic + " at " + address_ + ", row with key " + key + ": " + reason);
+    default: return Status::Unavailable("topic " + topic + " at " + address_ + ", row with key " + key + ": " + reason);
   }
 }
 
@@ -167,7 +167,8 @@ Result<size_t> RdKafkaProducer::Produce(const std::string& topic, std::span<cons
   size_t taken = 0;
   for (; taken < rows.size(); ++taken) {
     const rd_kafka_resp_err_t error = ProduceOne(handle.get(), rows[taken]);
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) [[likely]] continue;
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) [[likely]]
+      continue;
     if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) break;
     progress_.accepted += taken;
     progress_.error = Refusal(topic, rows[taken], error);
@@ -184,7 +185,8 @@ void RdKafkaProducer::Flush() {
   // task's thread takes.
   worker_->Submit([this] {
     rd_kafka_resp_err_t outcome = RD_KAFKA_RESP_ERR__TIMED_OUT;
-    while (outcome == RD_KAFKA_RESP_ERR__TIMED_OUT && !closing_.load()) outcome = rd_kafka_flush(client_, kFlushSliceMs);
+    while (outcome == RD_KAFKA_RESP_ERR__TIMED_OUT && !closing_.load())
+      outcome = rd_kafka_flush(client_, kFlushSliceMs);
     flushing_.store(false);
     context_.wakeup->Wake();
   });

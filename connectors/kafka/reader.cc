@@ -53,8 +53,8 @@ KafkaReader::~KafkaReader() {
 
 Status KafkaReader::Open(operators::ReaderContext& context) {
   context_ = context;
-  WEIR_ASSIGN_OR_RETURN(consumer_, factory_.NewConsumer(options_.connection,
-                                                        {context.clock, context.workers, context.wakeup}));
+  WEIR_ASSIGN_OR_RETURN(consumer_,
+                        factory_.NewConsumer(options_.connection, {context.clock, context.workers, context.wakeup}));
   if (!options_.group.empty()) worker_ = context.workers->NewWorker("kafka-offsets");
   return {};
 }
@@ -126,7 +126,8 @@ Status KafkaReader::ReadRecord(const KafkaRecord& record, Reading& reading, oper
                       .key = Nullable(record.key),
                       .value = Nullable(record.value)};
   const Status status = deserializer_->Deserialize(raw, collector_);
-  if (status.ok()) [[likely]] return {};
+  if (status.ok()) [[likely]]
+    return {};
   if (status.code() != StatusCode::kInvalidArgument) return status;
   return HandleBadRecord(bad_records_, raw, status, context_.uid, output, *context_.metrics);
 }
@@ -164,8 +165,8 @@ std::vector<PartitionStart> KafkaReader::Positions() const {
   positions.reserve(readings_.size());
   for (const std::unique_ptr<Reading>& reading : readings_) {
     const bool live = reading->partition != kNotAssigned && !reading->done;
-    positions.push_back({reading->split.partition,
-                         live ? consumer_->Position(reading->partition) : reading->split.offset});
+    positions.push_back(
+        {reading->split.partition, live ? consumer_->Position(reading->partition) : reading->split.offset});
   }
   return positions;
 }
@@ -195,8 +196,8 @@ Status KafkaReader::NotifyCheckpointApplied(CheckpointId checkpoint) {
   return {};
 }
 
-// What a group's offsets are for is to be looked at, so a commit that fails is reported and not repeated: the next applied
-// checkpoint brings newer ones.
+// What a group's offsets are for is to be looked at, so a commit that fails is reported and not repeated: the next
+// applied checkpoint brings newer ones.
 void KafkaReader::CommitToGroup(std::vector<PartitionStart> offsets) {
   if (offsets.empty()) return;
   worker_->Submit([this, offsets = std::move(offsets)] {

@@ -1,7 +1,7 @@
-// Reads the partitions assigned to one subtask. A poll takes one block of the client, turns all of it into rows and hands
-// it back, so that between two polls the positions are exactly those behind the rows emitted. A reader that is not polled
-// leaves its records in the client's small queue, which then stops fetching: that is the whole back-pressure. The task's
-// thread; group offsets are committed by a Worker.
+// Reads the partitions assigned to one subtask. A poll takes one block of the client, turns all of it into rows and
+// hands it back, so that between two polls the positions are exactly those behind the rows emitted. A reader that is
+// not polled leaves its records in the client's small queue, which then stops fetching: that is the whole
+// back-pressure. The task's thread; group offsets are committed by a Worker.
 #pragma once
 
 #include <map>
@@ -70,7 +70,7 @@ class KafkaReader final : public operators::SourceReader {
   size_t open_ = 0;  // splits not done
   MonotonicTime lag_updated_;
   std::map<uint64_t, std::vector<PartitionStart>> snapshots_;  // by checkpoint number, not yet applied
-  std::vector<PartitionStart> restored_;                       // where AddSplits put us, until the first snapshot applied
+  std::vector<PartitionStart> restored_;  // where AddSplits put us, until the first snapshot applied
 
   std::unique_ptr<KafkaAdmin> committer_;  // the worker's thread only
   std::unique_ptr<Worker> worker_;         // only with a group; last: ends before what it uses

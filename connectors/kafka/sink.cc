@@ -52,8 +52,8 @@ KafkaSinkWriter::~KafkaSinkWriter() { worker_.reset(); }
 
 Status KafkaSinkWriter::Open(operators::WriterContext& context) {
   context_ = context;
-  WEIR_ASSIGN_OR_RETURN(producer_, factory_.NewProducer(options_.connection,
-                                                        {context.clock, context.workers, context.wakeup}));
+  WEIR_ASSIGN_OR_RETURN(producer_,
+                        factory_.NewProducer(options_.connection, {context.clock, context.workers, context.wakeup}));
   checked_ = std::make_unique<Mailbox<Status>>(*context.wakeup);
   worker_ = context.workers->NewWorker("kafka-topic");
   CheckTopic();

@@ -65,10 +65,10 @@ class KafkaSinkWriter final : public operators::SinkWriter {
   operators::SchemaPtr schema_;
   std::vector<size_t> key_columns_;  // of schema_
   std::vector<Extent> extents_;
-  std::string text_;               // keys and values of the newest batch
-  std::vector<Pending> written_;   // its rows
-  std::vector<ProduceRow> rows_;   // the same as the client takes them
-  size_t produced_ = 0;            // of rows_
+  std::string text_;              // keys and values of the newest batch
+  std::vector<Pending> written_;  // its rows
+  std::vector<ProduceRow> rows_;  // the same as the client takes them
+  size_t produced_ = 0;           // of rows_
 
   std::unique_ptr<Worker> worker_;  // last: ends before what it uses
 };

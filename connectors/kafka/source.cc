@@ -22,7 +22,7 @@ class KafkaSource final : public operators::Source {
   }
   Result<std::unique_ptr<operators::SourceReader>> CreateReader() override {
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Deserializer> deserializer, NewDeserializer(raw_));
-    return std::make_unique<KafkaReader>(options_, std::move(deserializer), BadRecordPolicyOf(raw_), factory_);
+    return std::make_unique<KafkaReader>(options_, std::move(deserializer), operators::OnError(raw_), factory_);
   }
   bool bounded() const override { return options_.bounded(); }
 

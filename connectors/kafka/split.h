@@ -1,4 +1,5 @@
-// A Kafka split: one partition, where to go on in it and where to end. Its JSON is what checkpoints hold and people read:
+// A Kafka split: one partition, where to go on in it and where to end. Its JSON is what checkpoints hold and people
+// read:
 //
 //   id "orders-3", position {"offset":42,"end":100,"watermark":"1700000000123456789.0000000002"}
 //

@@ -1,7 +1,9 @@
 if(NOT TARGET weir_kafka_world)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tests/connectors/kafka ${PROJECT_BINARY_DIR}/tests/connectors/kafka)
 endif()
-weir_add_test(kafka_conformance ${CMAKE_CURRENT_SOURCE_DIR}/kafka_conformance_test.cc
+weir_add_test(kafka_conformance
+  ${CMAKE_CURRENT_SOURCE_DIR}/kafka_cluster_conformance_test.cc
+  ${CMAKE_CURRENT_SOURCE_DIR}/kafka_consumer_conformance_test.cc
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(kafka_source_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_source_test.cc
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)

@@ -89,15 +89,16 @@ TEST_P(KafkaSinkTest, AKeyMakesTheTopicATable) {
                 .ToString(),
             "ok");
   ASSERT_EQ(sink->Barrier().ToString(), "ok");
-  EXPECT_EQ(Stored(topic, 3), (std::vector<std::string>{R"([1]={"id":1,"name":"a"})", R"([1]={"id":1,"name":"b"})",
-                                                        "[1]=null"}));
+  EXPECT_EQ(Stored(topic, 3),
+            (std::vector<std::string>{R"([1]={"id":1,"name":"a"})", R"([1]={"id":1,"name":"b"})", "[1]=null"}));
 }
 
 TEST_P(KafkaSinkTest, WritesKeysInThreeForms) {
   const std::string topic = Topic(1);
   for (const char* format : {"array", "object", "raw"}) {
     const bool raw = std::string(format) == "raw";
-    const auto sink = Opened(topic, {{"key", raw ? List({"name"}) : List({"name", "id"})}, {"key-format", Text(format)}});
+    const auto sink =
+        Opened(topic, {{"key", raw ? List({"name"}) : List({"name", "id"})}, {"key-format", Text(format)}});
     ASSERT_EQ(sink->Write(Rows({{7, "x\"y"}})).ToString(), "ok");
     ASSERT_EQ(sink->Barrier().ToString(), "ok");
   }

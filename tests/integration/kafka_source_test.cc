@@ -1,5 +1,5 @@
-// The kafka source on the simulated cluster and on a real broker: where it starts and ends, what a checkpoint holds, what
-// it does about a changed topic and about bad records. Cases Hnn are those of public reports.
+// The kafka source on the simulated cluster and on a real broker: where it starts and ends, what a checkpoint holds,
+// what it does about a changed topic and about bad records. Cases Hnn are those of public reports.
 #include <gtest/gtest.h>
 
 #include "tests/connectors/kafka/connector_driver.h"
@@ -70,8 +70,10 @@ TEST_P(KafkaSourceTest, ReadsAllPartitionsAndGoesOnFromACheckpoint) {
 
 TEST_P(KafkaSourceTest, StartsAtATimestamp) {
   const std::string topic = Topic(1);
-  world_->Append(topic, 0, {{.value = "a", .timestamp_ms = 1000}, {.value = "b", .timestamp_ms = 2000},
-                            {.value = "c", .timestamp_ms = 3000}});
+  world_->Append(topic, 0,
+                 {{.value = "a", .timestamp_ms = 1000},
+                  {.value = "b", .timestamp_ms = 2000},
+                  {.value = "c", .timestamp_ms = 3000}});
   auto driver = Started(Raw(topic, {{"start", Text("timestamp")}, {"start-timestamp", Number(1500)}}));
   ASSERT_TRUE(driver->ReadRows(2)) << driver->error.ToString();
   EXPECT_EQ(driver->rows, (std::vector<std::string>{"b", "c"}));
@@ -81,8 +83,10 @@ TEST_P(KafkaSourceTest, StartsAndEndsAtGivenOffsets) {
   const std::string topic = Topic(2);
   world_->AppendValues(topic, 0, Numbers(0, 10));
   world_->AppendValues(topic, 1, {"other"});
-  auto driver = Started(Raw(topic, {{"start", Text("offsets")}, {"start-offsets", Object({{topic + "-0", Number(3)}})},
-                                    {"end", Text("offsets")}, {"end-offsets", Object({{topic + "-0", Number(6)}})}}));
+  auto driver = Started(Raw(topic, {{"start", Text("offsets")},
+                                    {"start-offsets", Object({{topic + "-0", Number(3)}})},
+                                    {"end", Text("offsets")},
+                                    {"end-offsets", Object({{topic + "-0", Number(6)}})}}));
   ASSERT_TRUE(driver->ReadToEnd()) << driver->error.ToString();
   EXPECT_EQ(driver->rows, Numbers(3, 6));
   EXPECT_EQ(driver->Snapshot(1).splits[0].position, "{\"offset\":6,\"end\":6}");
@@ -91,9 +95,11 @@ TEST_P(KafkaSourceTest, StartsAndEndsAtGivenOffsets) {
 TEST_P(KafkaSourceTest, AGivenOffsetOutsideTheLogIsAnError) {
   const std::string topic = Topic(1);
   world_->AppendValues(topic, 0, Numbers(0, 10));
-  auto driver = Started(Raw(topic, {{"start", Text("offsets")}, {"start-offsets", Object({{topic + "-0", Number(11)}})}}));
+  auto driver =
+      Started(Raw(topic, {{"start", Text("offsets")}, {"start-offsets", Object({{topic + "-0", Number(11)}})}}));
   ExpectError(*driver, StatusCode::kFailedPrecondition, {topic, "partition 0", "11", "10"});
-  auto unknown = Started(Raw(topic, {{"start", Text("offsets")}, {"start-offsets", Object({{topic + "-7", Number(1)}})}}));
+  auto unknown =
+      Started(Raw(topic, {{"start", Text("offsets")}, {"start-offsets", Object({{topic + "-7", Number(1)}})}}));
   ExpectError(*unknown, StatusCode::kInvalidArgument, {topic, "partition 7", "start-offsets"});
 }
 
@@ -199,7 +205,8 @@ TEST_P(KafkaSourceTest, FindsNewTopicsByPattern) {
   const std::string one = Topic(1, "pattern-a");
   world_->AppendValues(one, 0, {"a"});
   std::string pattern = "pattern-[a-z]\\." + one.substr(one.find('.') + 1);
-  auto driver = Started({{"topic-pattern", Text(pattern)}, {"format", Text("raw")}, {"discovery-interval", Text("300ms")}});
+  auto driver =
+      Started({{"topic-pattern", Text(pattern)}, {"format", Text("raw")}, {"discovery-interval", Text("300ms")}});
   ASSERT_TRUE(driver->ReadRows(1)) << driver->error.ToString();
   const std::string two = Topic(1, "pattern-b");
   Topic(1, "pattern-9");
@@ -293,13 +300,17 @@ TEST_P(KafkaSourceTest, case_H08_AbortedRecordsAreSeenOnlyWhenAskedFor) {
 
 TEST_P(KafkaSourceTest, case_H60_TombstonesAreIgnoredAndEmptyValuesAreBad) {
   const std::string topic = Topic(1);
-  world_->Append(topic, 0, {{.key = "[1]", .value = R"({"after":{"id":1},"updated":"5.0000000000"})"},
-                            {.key = "[1]", .value = R"({"after":null,"updated":"6.0000000000"})"},
-                            {.key = "[1]", .value = std::nullopt},
-                            {.key = std::nullopt, .value = std::nullopt},
-                            {.key = "[1]", .value = ""}});
-  auto driver = Started({{"topics", Text(topic)}, {"format", Text("cockroachdb")}, {"key-columns", List({"id"})},
-                         {"bad-records", Text("dead-letter")}, {"end", Text("latest")}});
+  world_->Append(topic, 0,
+                 {{.key = "[1]", .value = R"({"after":{"id":1},"updated":"5.0000000000"})"},
+                  {.key = "[1]", .value = R"({"after":null,"updated":"6.0000000000"})"},
+                  {.key = "[1]", .value = std::nullopt},
+                  {.key = std::nullopt, .value = std::nullopt},
+                  {.key = "[1]", .value = ""}});
+  auto driver = Started({{"topics", Text(topic)},
+                         {"format", Text("cockroachdb")},
+                         {"key-columns", List({"id"})},
+                         {"on-error", Text("dead-letter")},
+                         {"end", Text("latest")}});
   ASSERT_TRUE(driver->ReadToEnd()) << driver->error.ToString();
   EXPECT_EQ(driver->rows.size(), 2U);
   EXPECT_EQ(driver->dead_letters, std::vector<std::string>{topic + "/0/4/"});
@@ -311,7 +322,7 @@ TEST_P(KafkaSourceTest, case_H68_ABadRecordFailsIsSkippedOrPutAside) {
   const std::string b = R"({"a":2})";
   world_->AppendValues(topic, 0, {a, a, a, R"({"a":1)", b, b, b});
   const auto with = [&](const char* policy) {
-    return Definition{{"topics", Text(topic)}, {"bad-records", Text(policy)}, {"end", Text("latest")}};
+    return Definition{{"topics", Text(topic)}, {"on-error", Text(policy)}, {"end", Text("latest")}};
   };
   for (int start = 0; start < 2; ++start) {
     auto failing = Started(with("fail"));

@@ -1,7 +1,8 @@
-// A Kafka cluster and its clients without a network: the simulated twin of connectors/kafka/rdkafka_client.h. The broker
-// (SimKafka) outlives the simulated process; clients die with it, while their requests may still be under way and reach
-// the broker afterwards, which is how a produce comes to have an unknown outcome. Everything runs on the thread of the
-// schedule; what takes time waits in the broker's event queue until the clock has come there. Same seed, same course.
+// A Kafka cluster and its clients without a network: the simulated twin of connectors/kafka/rdkafka_client.h. The
+// broker (SimKafka) outlives the simulated process; clients die with it, while their requests may still be under way
+// and reach the broker afterwards, which is how a produce comes to have an unknown outcome. Everything runs on the
+// thread of the schedule; what takes time waits in the broker's event queue until the clock has come there. Same seed,
+// same course.
 //
 // Modelled: offsets with gaps (control records, aborted data), the last stable offset, latency, lost requests and lost
 // acknowledgements (repeated by the client, stored once), retention, growth, deletion and re-creation of topics, an

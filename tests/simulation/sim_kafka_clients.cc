@@ -45,8 +45,8 @@ std::optional<std::string> Owned(std::string_view text) {
 class SimBlock final : public FetchedBlock {
  public:
   void Add(std::shared_ptr<const SimKafka::Entry> entry, uint32_t partition) {
-    records_.push_back({partition, entry->offset, entry->record.timestamp_ms, View(entry->record.key),
-                        View(entry->record.value)});
+    records_.push_back(
+        {partition, entry->offset, entry->record.timestamp_ms, View(entry->record.key), View(entry->record.value)});
     entries_.push_back(std::move(entry));
   }
   std::vector<KafkaHeader> Headers(size_t) const override { return {}; }
@@ -91,7 +91,8 @@ class SimKafkaClients::Consumer final : public KafkaConsumer {
   Status Assign(std::span<const PartitionStart> starts) override {
     for (const PartitionStart& start : starts) {
       for (const Assigned& one : assigned_) {
-        if (one.name == start.partition) return Status::AlreadyExists(start.partition.ToString() + " is assigned already");
+        if (one.name == start.partition)
+          return Status::AlreadyExists(start.partition.ToString() + " is assigned already");
       }
       assigned_.push_back({start.partition, start.offset, false});
     }
@@ -193,9 +194,9 @@ class SimKafkaClients::Producer final : public KafkaProducer {
     size_t taken = 0;
     for (const ProduceRow& row : rows) {
       if (row.key.size() + row.value.size() > kMessageBytesMax) {
-        progress_.error = Status::InvalidArgument(
-            "topic " + topic + ": the row with key \"" + std::string(row.key) + "\" is " +
-            std::to_string(row.key.size() + row.value.size()) + " bytes; the limit is " + std::to_string(kMessageBytesMax));
+        progress_.error = Status::InvalidArgument("topic " + topic + ": the row with key \"" + std::string(row.key) +
+                                                  "\" is " + std::to_string(row.key.size() + row.value.size()) +
+                                                  " bytes; the limit is " + std::to_string(kMessageBytesMax));
         return Error(progress_.error);
       }
       if (in_flight() >= broker_.faults_.queue_records_max) break;
@@ -234,7 +235,8 @@ class SimKafkaClients::Producer final : public KafkaProducer {
     Attempt(broker_, request_, alive_);
   }
 
-  static void Attempt(SimKafka& broker, const std::shared_ptr<Request>& request, const std::weak_ptr<Producer*>& alive) {
+  static void Attempt(SimKafka& broker, const std::shared_ptr<Request>& request,
+                      const std::weak_ptr<Producer*>& alive) {
     broker.Schedule(broker.DrawLatency(), [&broker, request, alive] {
       const bool lost = !broker.reachable_ || broker.DrawLoss();
       if (!lost && !std::exchange(request->stored, true)) request->outcome = Store(broker, request->rows);
@@ -304,7 +306,8 @@ class SimKafkaClients::Admin final : public KafkaAdmin {
   Result<TopicMetadata> DescribeTopic(const std::string& name) override {
     WEIR_RETURN_IF_ERROR(Reach());
     const SimKafka::Topic* topic = broker_.FindTopic(name);
-    if (topic == nullptr) return Error(Status::NotFound("Kafka at " + address_ + ": topic " + name + " does not exist"));
+    if (topic == nullptr)
+      return Error(Status::NotFound("Kafka at " + address_ + ": topic " + name + " does not exist"));
     return Metadata(name, *topic);
   }
   Result<std::vector<Watermarks>> QueryWatermarks(std::span<const TopicPartition> partitions) override {

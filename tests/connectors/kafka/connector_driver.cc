@@ -69,14 +69,22 @@ SourceDriver::SourceDriver(KafkaWorld& world, Definition definition, uint32_t pa
 Status SourceDriver::Start(const SourceSnapshot* restored) {
   const connectors::KafkaClientContext context = world_.context();
   for (uint32_t i = 0; i < readers_.size(); ++i) {
-    contexts_[i] = {.uid = "orders", .subtask = i, .parallelism = static_cast<uint32_t>(readers_.size()),
-                    .clock = context.clock, .workers = context.workers, .wakeup = context.wakeup,
-                    .metrics = &metrics_, .send_event = {}};
+    contexts_[i] = {.uid = "orders",
+                    .subtask = i,
+                    .parallelism = static_cast<uint32_t>(readers_.size()),
+                    .clock = context.clock,
+                    .workers = context.workers,
+                    .wakeup = context.wakeup,
+                    .metrics = &metrics_,
+                    .send_event = {}};
     WEIR_RETURN_IF_ERROR(readers_[i]->Open(contexts_[i]));
   }
   operators::EnumeratorContext enumerator{
-      .uid = "orders", .parallelism = static_cast<uint32_t>(readers_.size()), .clock = context.clock,
-      .workers = context.workers, .wakeup = context.wakeup,
+      .uid = "orders",
+      .parallelism = static_cast<uint32_t>(readers_.size()),
+      .clock = context.clock,
+      .workers = context.workers,
+      .wakeup = context.wakeup,
       .assign_splits =
           [this](uint32_t reader, std::vector<operators::SourceSplit> splits) {
             assigned_[reader] += splits.size();
@@ -133,9 +141,9 @@ void SourceDriver::Applied(uint64_t number) {
 Status SourceDriver::Emit(operators::Batch batch) {
   for (size_t i = 0; i < batch.rows(); ++i) {
     const operators::Value& value = batch.at(i, batch.columns() - 1);
-    rows.push_back(value.has_text()                                  ? std::string(value.text())
+    rows.push_back(value.has_text()                               ? std::string(value.text())
                    : value.type() == operators::ValueType::kInt64 ? std::to_string(value.int64_value())
-                                                                     : "?");
+                                                                  : "?");
   }
   return {};
 }
@@ -169,8 +177,15 @@ SinkDriver::SinkDriver(KafkaWorld& world, Definition definition) : world_(world)
 
 Status SinkDriver::Open() {
   const connectors::KafkaClientContext context = world_.context();
-  context_ = {.job = "job", .uid = "out", .subtask = 0, .parallelism = 1, .attempt = {1, 1}, .clock = context.clock,
-              .workers = context.workers, .wakeup = context.wakeup, .metrics = &metrics_};
+  context_ = {.job = "job",
+              .uid = "out",
+              .subtask = 0,
+              .parallelism = 1,
+              .attempt = {1, 1},
+              .clock = context.clock,
+              .workers = context.workers,
+              .wakeup = context.wakeup,
+              .metrics = &metrics_};
   return writer_->Open(context_);
 }
 

@@ -1,4 +1,5 @@
-// Drives a Kafka source (enumerator and readers) or a sink writer by hand, as the runtime would, on a world. One thread.
+// Drives a Kafka source (enumerator and readers) or a sink writer by hand, as the runtime would, on a world. One
+// thread.
 #pragma once
 
 #include <map>
@@ -45,7 +46,9 @@ class SourceDriver final : public operators::SourceOutput {
   bool ReadRows(size_t count) {
     return Until([&] { return rows.size() >= count; });
   }
-  bool ReadToEnd() { return Until([this] { return finished == readers_.size(); }); }
+  bool ReadToEnd() {
+    return Until([this] { return finished == readers_.size(); });
+  }
   // Steps for that long.
   void Linger(Duration time);
   SourceSnapshot Snapshot(uint64_t number);

@@ -1,5 +1,5 @@
-// One set of test cases for two clusters: the simulated one and a real broker. A world gives clients, lets time pass, and
-// does to the cluster what other people do. One thread.
+// One set of test cases for two clusters: the simulated one and a real broker. A world gives clients, lets time pass,
+// and does to the cluster what other people do. One thread.
 #pragma once
 
 #include <functional>

@@ -88,7 +88,8 @@ class RealWorld final : public KafkaWorld {
   }
   void EndTransaction(uint64_t transaction, bool commit) override {
     rd_kafka_t* producer = transactions_.at(transaction);
-    CheckOk(commit ? rd_kafka_commit_transaction(producer, kTimeoutMs) : rd_kafka_abort_transaction(producer, kTimeoutMs));
+    CheckOk(commit ? rd_kafka_commit_transaction(producer, kTimeoutMs)
+                   : rd_kafka_abort_transaction(producer, kTimeoutMs));
     rd_kafka_destroy(producer);
     transactions_.erase(transaction);
   }
@@ -141,8 +142,8 @@ class RealWorld final : public KafkaWorld {
 
 Status RealWorld::AddPartitions(const std::string& topic, int partitions) {
   std::array<char, 256> reason{};
-  std::array<rd_kafka_NewPartitions_t*, 1> request = {rd_kafka_NewPartitions_new(
-      topic.c_str(), static_cast<size_t>(partitions), reason.data(), reason.size())};
+  std::array<rd_kafka_NewPartitions_t*, 1> request = {
+      rd_kafka_NewPartitions_new(topic.c_str(), static_cast<size_t>(partitions), reason.data(), reason.size())};
   rd_kafka_queue_t* queue = rd_kafka_queue_new(producer_);
   rd_kafka_CreatePartitions(producer_, request.data(), 1, nullptr, queue);
   rd_kafka_event_t* event = rd_kafka_queue_poll(queue, kTimeoutMs);

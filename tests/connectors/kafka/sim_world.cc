@@ -18,7 +18,9 @@ class SimWorld final : public KafkaWorld {
   }
 
   connectors::KafkaClientFactory& factory() override { return *factory_; }
-  connectors::KafkaConnection connection() const override { return {.bootstrap_servers = "sim:9092", .properties = {}}; }
+  connectors::KafkaConnection connection() const override {
+    return {.bootstrap_servers = "sim:9092", .properties = {}};
+  }
   connectors::KafkaClientContext context() override { return {&clock_, &workers_, &wakeup_}; }
   void Wait() override {
     constexpr Duration kStep = std::chrono::milliseconds(10);

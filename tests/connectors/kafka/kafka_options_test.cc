@@ -1,0 +1,157 @@
+// What the kafka source and sink accept and refuse in a definition, and the JSON of a split's position. No cluster.
+#include <gtest/gtest.h>
+
+#include "connectors/kafka/rdkafka_client.h"
+#include "connectors/kafka/register_kafka.h"
+#include "connectors/kafka/split.h"
+#include "connectors/kafka/topic_pattern.h"
+#include "tests/connectors/kafka/connector_driver.h"
+
+namespace weir::kafka_test {
+namespace {
+
+class KafkaOptionsTest : public testing::Test {
+ protected:
+  KafkaOptionsTest() { connectors::RegisterKafka(registry_, *factory_); }
+
+  std::string Source(Definition definition) {
+    definition.emplace_back("bootstrap-servers", Text("h:1"));
+    const operators::SourceType* type = registry_.FindSource("kafka");
+    return Joined(ProblemsOf(type->options, type->check, definition));
+  }
+  std::string Sink(Definition definition) {
+    definition.emplace_back("bootstrap-servers", Text("h:1"));
+    const operators::SinkType* type = registry_.FindSink("kafka");
+    return Joined(ProblemsOf(type->options, type->check, definition));
+  }
+  static std::string Joined(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    return text;
+  }
+  static Definition Properties(const std::string& name, const std::string& value) {
+    return {{"topics", Text("t")}, {"topic", Text("t")}, {"properties", Object({{name, Text(value)}})}};
+  }
+  static Definition Without(Definition definition, const std::string& name) {
+    std::erase_if(definition, [&](const auto& member) { return member.first == name; });
+    return definition;
+  }
+  static bool Contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+
+  std::unique_ptr<connectors::KafkaClientFactory> factory_ = connectors::NewRdKafkaClientFactory();
+  operators::Registry registry_;
+};
+
+TEST_F(KafkaOptionsTest, TakesThePlainest) {
+  EXPECT_EQ(Source({{"topics", Text("orders")}}), "");
+  EXPECT_EQ(Sink({{"topic", Text("orders")}}), "");
+}
+
+TEST_F(KafkaOptionsTest, WantsTopicsOrAPattern) {
+  EXPECT_TRUE(Contains(Source({}), "either topics or topic-pattern"));
+  EXPECT_TRUE(
+      Contains(Source({{"topics", Text("a")}, {"topic-pattern", Text("b")}}), "either topics or topic-pattern"));
+  EXPECT_TRUE(Contains(Source({{"topic-pattern", Text("a(")}}), "topic-pattern \"a(\""));
+}
+
+TEST_F(KafkaOptionsTest, WantsWhatAStartNeedsAndNothingElse) {
+  const auto with = [](const char* start, Definition more = {}) {
+    more.emplace_back("topics", Text("t"));
+    more.emplace_back("start", Text(start));
+    return more;
+  };
+  EXPECT_TRUE(Contains(Source(with("timestamp")), "start-timestamp is needed with start timestamp"));
+  EXPECT_TRUE(Contains(Source(with("offsets")), "start-offsets is needed with start offsets"));
+  EXPECT_TRUE(Contains(Source(with("group-offsets")), "group is needed"));
+  EXPECT_TRUE(Contains(Source(with("latest", {{"start-timestamp", Number(1)}})), "only with start timestamp"));
+  EXPECT_TRUE(Contains(Source(with("offsets", {{"start-offsets", Object({{"t", Number(1)}})}})),
+                       "\"t\" is not a topic and partition"));
+  EXPECT_TRUE(
+      Contains(Source(with("offsets", {{"start-offsets", Object({{"t-0", Text("x")}})}})), "offset of t-0 is \"x\""));
+}
+
+TEST_F(KafkaOptionsTest, RefusesPropertiesThatItsPromisesStandOn) {
+  for (const char* name : {"enable.auto.commit", "group.id", "auto.offset.reset", "isolation.level",
+                           "enable.partition.eof", "bootstrap.servers", "partition.assignment.strategy"}) {
+    const std::string problems = Source(Without(Properties(name, "x"), "topic"));
+    EXPECT_TRUE(Contains(problems, std::string("/properties/") + name)) << name << ": " << problems;
+    EXPECT_TRUE(Contains(problems, "can't be set")) << problems;
+  }
+  for (const char* name : {"acks", "enable.idempotence", "transactional.id", "partitioner"}) {
+    EXPECT_TRUE(Contains(Sink(Without(Properties(name, "x"), "topics")), "can't be set")) << name;
+  }
+}
+
+TEST_F(KafkaOptionsTest, PassesOtherPropertiesThroughAndKnowsThem) {
+  EXPECT_EQ(Source(Without(Properties("fetch.wait.max.ms", "10"), "topic")), "");
+  EXPECT_TRUE(Contains(Source(Without(Properties("fetch.wait.max", "10"), "topic")), "not known to this Kafka client"));
+  EXPECT_TRUE(Contains(Source(Without(Properties("fetch.wait.max.ms", "many"), "topic")), "fetch.wait.max.ms"));
+  EXPECT_EQ(Sink(Without(Properties("linger.ms", "1"), "topics")), "");
+}
+
+TEST_F(KafkaOptionsTest, case_H69_SecretsAreInNoMessage) {
+  constexpr const char* kCanary = "canary-7Q!x";
+  for (const char* name : {"sasl.password", "ssl.key.password", "sasl.passwort", "ssl.key.pem", "sasl.jaas.config"}) {
+    const std::string problems = Source(Without(Properties(name, kCanary), "topic"));
+    EXPECT_FALSE(Contains(problems, kCanary)) << problems;
+  }
+  connectors::KafkaConnection connection{.bootstrap_servers = "127.0.0.1:1",
+                                         .properties = {{"sasl.mechanism", "PLAIN"},
+                                                        {"security.protocol", "sasl_plaintext"},
+                                                        {"sasl.username", "u"},
+                                                        {"sasl.password", kCanary}}};
+  auto admin = factory_->NewAdmin(connection, std::chrono::milliseconds(300));
+  ASSERT_TRUE(admin.has_value()) << admin.error().ToString();
+  const auto topics = (*admin)->ListTopics();
+  ASSERT_FALSE(topics.has_value());
+  EXPECT_FALSE(Contains(topics.error().message(), kCanary));
+  EXPECT_TRUE(Contains(topics.error().message(), "127.0.0.1:1")) << topics.error().ToString();
+  EXPECT_TRUE(Contains(topics.error().message(), "refused")) << topics.error().ToString();
+}
+
+TEST_F(KafkaOptionsTest, ChecksTheSinksKey) {
+  EXPECT_TRUE(Contains(Sink({{"topic", Text("t")}, {"key", List({"a", "b"})}, {"key-format", Text("raw")}}),
+                       "takes one column"));
+  EXPECT_TRUE(Contains(Sink({{"topic", Text("")}}), "topic is empty"));
+}
+
+TEST(KafkaSplitTest, PositionsSurviveTheirJson) {
+  connectors::KafkaSplit split;
+  split.partition = {"a-b.c", 12};
+  split.offset = 9'007'199'254'740'993;
+  split.end = INT64_MAX;
+  split.watermark = {1'700'000'000'123'456'789, 2};
+  const operators::SourceSplit written = split.ToSourceSplit();
+  EXPECT_EQ(written.id, "a-b.c-12");
+  EXPECT_EQ(written.position,
+            R"({"offset":9007199254740993,"end":9223372036854775807,"watermark":"1700000000123456789.0000000002"})");
+  const auto read = connectors::KafkaSplit::Parse(written);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->ToSourceSplit(), written);
+}
+
+TEST(KafkaSplitTest, BrokenPositionsAreNamed) {
+  for (const char* position : {"", "{", "[]", "{}", R"({"offset":-1})", R"({"offset":"1"})", R"({"offset":1.5})",
+                               R"({"offset":1,"end":"x"})", R"({"offset":1,"watermark":5})"}) {
+    const auto read = connectors::KafkaSplit::Parse({"t-0", position});
+    ASSERT_FALSE(read.has_value()) << position;
+    EXPECT_EQ(read.error().code(), StatusCode::kCorruption);
+    EXPECT_NE(read.error().message().find("t-0"), std::string::npos);
+  }
+  EXPECT_FALSE(connectors::KafkaSplit::Parse({"t", R"({"offset":1})"}).has_value());
+  EXPECT_FALSE(connectors::ParseKnownPartitions("{}").has_value());
+}
+
+TEST(KafkaTopicPatternTest, MatchesTheWholeName) {
+  const auto pattern = connectors::TopicPattern::Compile("orders|orders-.*");
+  ASSERT_TRUE(pattern.has_value());
+  EXPECT_TRUE(pattern->Matches("orders"));
+  EXPECT_TRUE(pattern->Matches("orders-eu"));
+  EXPECT_FALSE(pattern->Matches("my-orders"));
+  EXPECT_FALSE(pattern->Matches("ordersx"));
+}
+
+}  // namespace
+}  // namespace weir::kafka_test
