@@ -50,7 +50,8 @@ class Linker {
 
   static bool HasTag(const UnlinkedNode& node, std::string_view tag) {
     if (node.node.kind == NodeKind::kSink) return false;
-    return tag == operators::kDeadLetterTag || std::find(node.side_tags.begin(), node.side_tags.end(), tag) != node.side_tags.end();
+    return tag == operators::kDeadLetterTag ||
+           std::find(node.side_tags.begin(), node.side_tags.end(), tag) != node.side_tags.end();
   }
 
   void CheckIds() {
@@ -64,9 +65,11 @@ class Linker {
       }
       for (const UnlinkedNode& other : nodes_) {
         const std::string& prefix = other.node.id;
-        if (prefix.empty() || id.size() <= prefix.size() || !id.starts_with(prefix) || id[prefix.size()] != '.') continue;
+        if (prefix.empty() || id.size() <= prefix.size() || !id.starts_with(prefix) || id[prefix.size()] != '.')
+          continue;
         if (!HasTag(other, id.substr(prefix.size() + 1))) continue;
-        Add(PathJoin(node.node.path, "id"), Quoted(id), "another id", "id " + Quoted(id) + " is also a side output of " + Quoted(prefix));
+        Add(PathJoin(node.node.path, "id"), Quoted(id), "another id",
+            "id " + Quoted(id) + " is also a side output of " + Quoted(prefix));
       }
     }
   }
@@ -103,17 +106,21 @@ class Linker {
     }
     const auto& [from, tag] = *resolved;
     if (from->node.kind == NodeKind::kSink) {
-      Add(path, Quoted(name), "a source or an operator", "input " + Quoted(name) + " is a sink: nothing comes out of it");
+      Add(path, Quoted(name), "a source or an operator",
+          "input " + Quoted(name) + " is a sink: nothing comes out of it");
       return;
     }
     if (!tag.empty() && !HasTag(*from, tag)) {
       std::vector<std::string> tags = from->side_tags;
       tags.emplace_back(operators::kDeadLetterTag);
-      if (from->checked) Add(path, Quoted(name), operators::JoinChoices(tags), operators::UnknownName("side output", tag, tags));
+      if (from->checked)
+        Add(path, Quoted(name), operators::JoinChoices(tags), operators::UnknownName("side output", tag, tags));
       return;
     }
     const NodeInput input{static_cast<size_t>(from - nodes_.data()), tag, node.edges[i]};
-    const auto same = [&input](const NodeInput& other) { return other.node == input.node && other.side_tag == input.side_tag; };
+    const auto same = [&input](const NodeInput& other) {
+      return other.node == input.node && other.side_tag == input.side_tag;
+    };
     if (std::any_of(node.node.inputs.begin(), node.node.inputs.end(), same)) {
       Add(path, Quoted(name), "each input once", "input " + Quoted(name) + " stands twice");
       return;
@@ -132,8 +139,8 @@ class Linker {
     }
     if (input.edge == EdgeKind::kForward && Parallelism(node) != Parallelism(from)) {
       Add(path, "", "the same parallelism on both sides, or another edge",
-          "a forward edge from " + Quoted(from.node.id) + " (parallelism " + std::to_string(Parallelism(from)) + ") to " +
-              Quoted(node.node.id) + " (parallelism " + std::to_string(Parallelism(node)) + ")");
+          "a forward edge from " + Quoted(from.node.id) + " (parallelism " + std::to_string(Parallelism(from)) +
+              ") to " + Quoted(node.node.id) + " (parallelism " + std::to_string(Parallelism(node)) + ")");
     }
     const bool needs_key = node.operator_type != nullptr && node.operator_type->needs_key;
     if (needs_key && keyed && input.edge != EdgeKind::kAuto && input.edge != EdgeKind::kHash) {
@@ -156,7 +163,8 @@ class Linker {
       const UnlinkedNode& from = nodes_[node.node.inputs[i].node];
       if (from.node.type != kKeyByType || !node.node.inputs[i].side_tag.empty()) {
         Add(node.node.path, "", "an operator of type key_by as its input",
-            Quoted(node.node.id) + " (" + node.node.type + ") needs rows with a key, and " + Quoted(from.node.id) + " gives them none");
+            Quoted(node.node.id) + " (" + node.node.type + ") needs rows with a key, and " + Quoted(from.node.id) +
+                " gives them none");
       } else if (from.checked && node.checked) {
         TakeKeys(node, from);
       }
@@ -166,14 +174,16 @@ class Linker {
   // The names of the key's columns: a user says them once, at the key_by.
   void TakeKeys(UnlinkedNode& node, const UnlinkedNode& from) {
     const std::vector<operators::OptionSpec>& specs = node.operator_type->options;
-    const bool takes_keys = std::any_of(specs.begin(), specs.end(), [](const operators::OptionSpec& s) { return s.name == "keys"; });
+    const bool takes_keys =
+        std::any_of(specs.begin(), specs.end(), [](const operators::OptionSpec& s) { return s.name == "keys"; });
     if (!takes_keys) return;
     std::vector<std::string> keys = from.node.options.Strings("keys");
     for (const auto& [name, expression] : from.node.options.StringMap("computed")) keys.push_back(name);
     if (node.node.options.Has("keys")) {
       const size_t given = node.node.options.Strings("keys").size();
       if (given == keys.size()) return;
-      Add(node.node.options.PathOf("keys"), std::to_string(given) + " names", std::to_string(keys.size()) + " names, or none at all",
+      Add(node.node.options.PathOf("keys"), std::to_string(given) + " names",
+          std::to_string(keys.size()) + " names, or none at all",
           "the key of " + Quoted(from.node.id) + " has " + std::to_string(keys.size()) + " columns");
       return;
     }
@@ -244,15 +254,22 @@ class Linker {
       }
       for (const std::string& tag : node.side_tags) {
         if (IsRead(i, tag)) continue;
-        warnings_.push_back({node.node.path, "", "a node that names it as input",
-                             "nobody reads side output " + Quoted(node.node.id + "." + tag) + ": its rows are dropped"});
+        warnings_.push_back(
+            {node.node.path, "", "a node that names it as input",
+             "nobody reads side output " + Quoted(node.node.id + "." + tag) + ": its rows are dropped"});
       }
-      const OptionValue* policy = node.node.options.Find("on-error");
-      if (policy != nullptr && policy->text == operators::kDeadLetterTag && !IsRead(i, operators::kDeadLetterTag)) {
-        Add(policy->path, "\"dead-letter\"", "a node with the input " + Quoted(node.node.id + ".dead-letter"),
-            "nobody reads the dead letters of " + Quoted(node.node.id));
-      }
+      CheckDeadLetters(i, "on-error");     // of operators
+      CheckDeadLetters(i, "bad-records");  // of sources
     }
+  }
+
+  // Who asks for dead letters wants them read.
+  void CheckDeadLetters(size_t i, std::string_view option) {
+    const NodeDefinition& node = nodes_[i].node;
+    const OptionValue* policy = node.options.Find(option);
+    if (policy == nullptr || policy->text != operators::kDeadLetterTag || IsRead(i, operators::kDeadLetterTag)) return;
+    Add(policy->path, "\"dead-letter\"", "a node with the input " + Quoted(node.id + ".dead-letter"),
+        "nobody reads the dead letters of " + Quoted(node.id));
   }
 
   std::vector<UnlinkedNode>& nodes_;

@@ -1,5 +1,5 @@
-// Text -> tree with the line of each value, from JSON or YAML alike. Knows nothing of what a definition means. Pure; any
-// thread. Nothing throws: a text that can't be read is a problem with its line.
+// Text -> tree with the line of each value, from JSON or YAML alike. Knows nothing of what a definition means. Pure;
+// any thread. Nothing throws: a text that can't be read is a problem with its line.
 #pragma once
 
 #include <cstdint>

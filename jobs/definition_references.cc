@@ -65,7 +65,8 @@ class Resolver {
     if (value.kind == RawKind::kString) ResolveText(value);
     for (RawValue& element : value.list) Resolve(element);
     for (auto& [name, member] : value.members) {
-      static constexpr std::array<std::string_view, 7> kShape = {"id", "connector", "type", "input", "inputs", "edge", "name"};
+      static constexpr std::array<std::string_view, 7> kShape = {"id",     "connector", "type", "input",
+                                                                 "inputs", "edge",      "name"};
       const bool shape = std::find(kShape.begin(), kShape.end(), name) != kShape.end();
       if (!shape || !IsNodeOrJob(value)) Resolve(member);
     }
@@ -118,7 +119,8 @@ class Resolver {
     const std::string reference = "${" + name + "}";
     if (name.starts_with("file:")) {
       const std::string file = name.substr(5);
-      Result<std::string> content = inputs_.read_file ? inputs_.read_file(file) : Error(Status::NotFound("no files here"));
+      Result<std::string> content =
+          inputs_.read_file ? inputs_.read_file(file) : Error(Status::NotFound("no files here"));
       if (!content.has_value()) {
         problems_.push_back({path, reference, "a file that can be read",
                              "file \"" + file + "\" can't be read: " + content.error().message()});
@@ -130,8 +132,8 @@ class Resolver {
     }
     std::optional<std::string> value = inputs_.environment ? inputs_.environment(name) : std::nullopt;
     if (!value.has_value()) {
-      problems_.push_back({path, reference, "an environment variable that is set",
-                           "environment variable \"" + name + "\" is not set"});
+      problems_.push_back(
+          {path, reference, "an environment variable that is set", "environment variable \"" + name + "\" is not set"});
     }
     return value;
   }
@@ -148,13 +150,15 @@ std::string ApplyOverride(RawValue& root, const std::string& path, const std::st
   std::string pointer;
   for (const std::string& step : StepsOf(path)) {
     if (step.empty()) {
-      problems.push_back({path, "", "names joined by dots, or a JSON pointer", "the path \"" + path + "\" has an empty step"});
+      problems.push_back(
+          {path, "", "names joined by dots, or a JSON pointer", "the path \"" + path + "\" has an empty step"});
       return {};
     }
     if (at->kind == RawKind::kList) {
       RawValue* element = ElementOf(*at, step);
       if (element == nullptr) {
-        problems.push_back({pointer, "", "an index or an id of \"" + pointer + "\"", "nothing is called \"" + step + "\""});
+        problems.push_back(
+            {pointer, "", "an index or an id of \"" + pointer + "\"", "nothing is called \"" + step + "\""});
         return {};
       }
       at = element;

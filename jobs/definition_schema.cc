@@ -1,7 +1,8 @@
 #include "jobs/definition_schema.h"
 
-#include <limits>
 #include <nlohmann/json.hpp>
+
+#include <limits>
 #include <utility>
 
 #include "jobs/definition_specs.h"
@@ -40,7 +41,8 @@ Json NumberSchema(const OptionSpec& spec) {
 // A number, a text with a unit, or a reference. A bound on a text says no more than that it isn't zero.
 Json UnitSchema(const OptionSpec& spec) {
   const std::string digits = spec.min.value_or(0) > 0 ? "^0*[1-9][0-9]*" : "^[0-9]+";
-  const std::string unit = spec.type == OptionType::kDuration ? "(ms|s|m|h|d)?$" : "( ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB))?$";
+  const std::string unit =
+      spec.type == OptionType::kDuration ? "(ms|s|m|h|d)?$" : "( ?(B|kB|KB|MB|GB|TB|KiB|MiB|GiB|TiB))?$";
   Json any = Json::array();
   any.push_back(NumberSchema(spec));
   any.push_back({{"type", "string"}, {"pattern", digits + unit}});
@@ -172,7 +174,8 @@ std::string DefinitionSchema(const operators::Registry& registry) {
   schema["properties"]["name"]["pattern"] = kIdPattern;
   schema["$defs"] = Json::object();
   AddKind(schema, NodeKind::kSource, registry.sources(), [](const auto&) { return -1; });
-  AddKind(schema, NodeKind::kOperator, registry.operators(), [](const operators::OperatorType& type) { return type.max_inputs; });
+  AddKind(schema, NodeKind::kOperator, registry.operators(),
+          [](const operators::OperatorType& type) { return type.max_inputs; });
   AddKind(schema, NodeKind::kSink, registry.sinks(), [](const auto&) { return -1; });
   return schema.dump(2) + "\n";
 }

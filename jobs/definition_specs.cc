@@ -13,7 +13,8 @@ constexpr int64_t kKeyGroupsMax = 32768;
 constexpr int64_t kBytesMin = 1 << 20;
 
 OptionSpec CheckpointSpec() {
-  OptionSpec spec{"checkpoint", OptionType::kObject, false, "{}", "When checkpoints are taken and where they are kept."};
+  OptionSpec spec{"checkpoint", OptionType::kObject, false, "{}",
+                  "When checkpoints are taken and where they are kept."};
   spec.members = {
       {"storage", OptionType::kString, false, "./checkpoints", "Folder of all jobs' checkpoints."},
       {"interval", OptionType::kDuration, false, "5s", "From the start of one checkpoint to the start of the next."},
@@ -41,7 +42,8 @@ OptionSpec Bytes(std::string name, std::string default_text, std::string doc) {
 
 bool IsId(std::string_view text) {
   return !text.empty() && text.size() <= 100 && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
   });
 }
 
@@ -66,7 +68,8 @@ std::string_view NodeNoun(NodeKind kind) {
 std::string_view TypeKey(NodeKind kind) { return kind == NodeKind::kOperator ? "type" : "connector"; }
 
 std::vector<OptionSpec> JobSpecs() {
-  OptionSpec parallelism{"parallelism", OptionType::kInteger, false, "1", "Subtasks of each node that says nothing else."};
+  OptionSpec parallelism{"parallelism", OptionType::kInteger, false, "1",
+                         "Subtasks of each node that says nothing else."};
   parallelism.min = 1;
   parallelism.max = kParallelismMax;
   OptionSpec key_groups{"key-groups", OptionType::kInteger, false, "128",
@@ -76,12 +79,14 @@ std::vector<OptionSpec> JobSpecs() {
   OptionSpec memory{"memory", OptionType::kObject, false, "{}", "Bound of the whole process."};
   memory.members = {Bytes("bytes-max", "1GiB", "Sources pause before the process holds more than this.")};
   OptionSpec state{"state", OptionType::kObject, false, "{}", "Keyed state."};
-  state.members = {Bytes("bytes-max", "256MiB", "Memory for keyed state; what is beyond lies on the local disk."),
-                   {"directory", OptionType::kString, false, "", "Folder for local working files; default: under the storage."}};
+  state.members = {
+      Bytes("bytes-max", "256MiB", "Memory for keyed state; what is beyond lies on the local disk."),
+      {"directory", OptionType::kString, false, "", "Folder for local working files; default: under the storage."}};
   OptionSpec stop{"stop", OptionType::kObject, false, "{}", "How the job ends."};
   stop.members = {{"timeout", OptionType::kDuration, false, "20s", "How long a stop waits for the sinks to confirm."}};
   return {{"$schema", OptionType::kString, false, "", "For editors; ignored."},
-          {"name", OptionType::kString, true, "", "The job's name: letters, digits, _ . -; its checkpoints lie in a folder of that name."},
+          {"name", OptionType::kString, true, "",
+           "The job's name: letters, digits, _ . -; its checkpoints lie in a folder of that name."},
           {"description", OptionType::kString, false, "", "For people; ignored."},
           std::move(parallelism),
           std::move(key_groups),
@@ -96,13 +101,15 @@ std::vector<OptionSpec> JobSpecs() {
 
 std::vector<OptionSpec> NodeSpecs(NodeKind kind) {
   std::vector<OptionSpec> specs = {
-      {"id", OptionType::kString, true, "", "Unique; state belongs to it, so that it should not change: letters, digits, _ . -"},
+      {"id", OptionType::kString, true, "",
+       "Unique; state belongs to it, so that it should not change: letters, digits, _ . -"},
       {std::string(TypeKey(kind)), OptionType::kString, true, "", "Which type of node this is."},
       {"parallelism", OptionType::kInteger, false, "", "Number of subtasks; default: the job's."}};
   specs.back().min = 1;
   specs.back().max = kParallelismMax;
   if (kind == NodeKind::kSource) return specs;
-  specs.push_back({"input", OptionType::kString, false, "", "The node whose rows this one takes: an id, or <id>.<side output>."});
+  specs.push_back(
+      {"input", OptionType::kString, false, "", "The node whose rows this one takes: an id, or <id>.<side output>."});
   specs.push_back({"inputs", OptionType::kStringList, false, "", "The same for several."});
   OptionSpec edge{"edge", OptionType::kStringList, false, "",
                   "How rows come from the inputs' subtasks to this node's: one for all inputs or one for each."};

@@ -102,11 +102,14 @@ class DefinitionChecker {
     const size_t before = problems_.size();
     const operators::Options options = operators::CheckOptions(settings, JobSpecs(), problems_);
     if (const OptionValue* name = options.Find("name"); name != nullptr && !IsId(name->text)) {
-      Add("/name", Quoted(name->text), "letters, digits, _ . -, at most 100", "the job's name can't be the name of a folder");
+      Add("/name", Quoted(name->text), "letters, digits, _ . -, at most 100",
+          "the job's name can't be the name of a folder");
     }
     if (problems_.size() != before) {
-      if (const OptionValue* given = options.Find("parallelism")) job_.parallelism = static_cast<uint32_t>(given->integer);
-      if (const OptionValue* given = options.Find("key-groups")) job_.key_groups = static_cast<uint32_t>(given->integer);
+      if (const OptionValue* given = options.Find("parallelism"))
+        job_.parallelism = static_cast<uint32_t>(given->integer);
+      if (const OptionValue* given = options.Find("key-groups"))
+        job_.key_groups = static_cast<uint32_t>(given->integer);
       return;
     }
     job_.name = options.String("name");
@@ -175,7 +178,8 @@ class DefinitionChecker {
   // Without its type a node's options can't be told from mistakes.
   static void KeepKnown(RawValue& members, const std::vector<OptionSpec>& specs) {
     std::erase_if(members.members, [&specs](const auto& member) {
-      return std::none_of(specs.begin(), specs.end(), [&member](const OptionSpec& s) { return s.name == member.first; });
+      return std::none_of(specs.begin(), specs.end(),
+                          [&member](const OptionSpec& s) { return s.name == member.first; });
     });
   }
 
@@ -222,7 +226,8 @@ class DefinitionChecker {
       }
     }
     raw_node = FindRaw(node.node.path);
-    const bool written = raw_node != nullptr && (raw_node->Find("input") != nullptr || raw_node->Find("inputs") != nullptr);
+    const bool written =
+        raw_node != nullptr && (raw_node->Find("input") != nullptr || raw_node->Find("inputs") != nullptr);
     if (!written || (several != nullptr && several->list.empty())) {
       Add(PathJoin(node.node.path, "input"), "", "the id of a source or operator",
           std::string(NodeNoun(node.node.kind)) + " without an input");
@@ -296,8 +301,8 @@ const RawValue* FindPath(const RawValue& at, std::string_view path) {
 // Gives problems their place: the line, or the override that they come from.
 class Locator {
  public:
-  Locator(const DefinitionInputs& inputs, const RawValue& root, std::vector<std::pair<std::string, std::string>> overridden,
-          std::vector<std::string> secrets)
+  Locator(const DefinitionInputs& inputs, const RawValue& root,
+          std::vector<std::pair<std::string, std::string>> overridden, std::vector<std::string> secrets)
       : inputs_(inputs), root_(root), overridden_(std::move(overridden)), secrets_(std::move(secrets)) {}
 
   void Locate(Problems problems, bool warning, std::vector<DefinitionProblem>& out) const {
@@ -344,13 +349,14 @@ std::string ToString(const DefinitionProblem& problem) {
   return text;
 }
 
-std::expected<ParsedDefinition, std::vector<DefinitionProblem>> ParseJobDefinition(const DefinitionInputs& inputs,
-                                                                                   const operators::Registry& registry) {
+std::expected<ParsedDefinition, std::vector<DefinitionProblem>> ParseJobDefinition(
+    const DefinitionInputs& inputs, const operators::Registry& registry) {
   std::vector<DefinitionProblem> located;
   std::vector<ReadProblem> unread;
   std::optional<RawValue> root =
       IsYaml(inputs.file_name) ? ReadYamlDefinition(inputs.text, unread) : ReadJsonDefinition(inputs.text, unread);
-  for (ReadProblem& problem : unread) located.push_back({inputs.file_name, problem.line, std::move(problem.problem), false});
+  for (ReadProblem& problem : unread)
+    located.push_back({inputs.file_name, problem.line, std::move(problem.problem), false});
   if (!root.has_value()) return std::unexpected(std::move(located));
 
   Problems problems;

@@ -1,7 +1,9 @@
-// JSON through nlohmann's event parser. Its events carry no position, but it takes its input one character at a time from
-// an iterator: ours leaves a mark of how far the parser has read, and the line of a value is counted up to that mark.
-#include <iterator>
+// JSON through nlohmann's event parser. Its events carry no position, but it takes its input one character at a time
+// from an iterator: ours leaves a mark of how far the parser has read, and the line of a value is counted up to that
+// mark.
 #include <nlohmann/json.hpp>
+
+#include <iterator>
 #include <utility>
 
 #include "jobs/definition_reader.h"

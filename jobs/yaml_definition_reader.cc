@@ -1,6 +1,7 @@
 // YAML through yaml-cpp's nodes. A mark of the parser's is 0-based; ours are from 1.
-#include <utility>
 #include <yaml-cpp/yaml.h>
+
+#include <utility>
 
 #include "jobs/definition_reader.h"
 
@@ -24,7 +25,8 @@ class NodeReader {
   bool Read(const YAML::Node& node, const std::string& path, size_t depth, RawValue& value) {
     value.line = LineOfNode(node);
     if (depth > kDefinitionDepthMax) return Refuse(value.line, path, "the definition is nested more than 64 deep");
-    if (++values_ > kDefinitionValuesMax) return Refuse(value.line, path, "the definition holds more than 100000 values");
+    if (++values_ > kDefinitionValuesMax)
+      return Refuse(value.line, path, "the definition holds more than 100000 values");
     switch (node.Type()) {
       case YAML::NodeType::Undefined:
       case YAML::NodeType::Null: value.kind = RawKind::kNull; return true;
@@ -48,7 +50,8 @@ class NodeReader {
     if (node.Tag() != "?") return;  // quoted, or a block
     if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") {
       value.kind = RawKind::kNull;
-    } else if (text == "true" || text == "True" || text == "TRUE" || text == "false" || text == "False" || text == "FALSE") {
+    } else if (text == "true" || text == "True" || text == "TRUE" || text == "false" || text == "False" ||
+               text == "FALSE") {
       value.kind = RawKind::kBool;
       value.boolean = text[0] == 't' || text[0] == 'T';
     } else if (IsJsonNumber(text)) {
@@ -95,7 +98,8 @@ std::optional<RawValue> ReadYamlDefinition(std::string_view text, std::vector<Re
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.size() != 1) {
-      problems.push_back({1, {"", "", "one document", "the text holds " + std::to_string(documents.size()) + " documents"}});
+      problems.push_back(
+          {1, {"", "", "one document", "the text holds " + std::to_string(documents.size()) + " documents"}});
       return std::nullopt;
     }
     RawValue root;

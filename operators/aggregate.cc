@@ -1,5 +1,5 @@
-// Rows go through their group in runs: one row each where every row is answered, all rows of a key in the batch where only
-// the last counts. A run loads the group, adds its rows, stores the group and emits what has changed.
+// Rows go through their group in runs: one row each where every row is answered, all rows of a key in the batch where
+// only the last counts. A run loads the group, adds its rows, stores the group and emits what has changed.
 #include "operators/aggregate.h"
 
 #include <bit>
@@ -110,7 +110,8 @@ class AggregateOperator final : public Operator {
     for (uint32_t i = first; i != RowsByKey::kNone; i = options_.per_batch ? runs_.next(i) : RowsByKey::kNone) {
       std::string error = ErrorOf(i);
       if (error.empty()) {
-        for (size_t c = 0; c < columns_.size(); ++c) values_[c] = columns_[c].text().empty() ? Value::Null() : columns_[c].at(i);
+        for (size_t c = 0; c < columns_.size(); ++c)
+          values_[c] = columns_[c].text().empty() ? Value::Null() : columns_[c].at(i);
         WEIR_ASSIGN_OR_RETURN(error, group_.AddRow(values_, IsRetraction(batch.kind(i)), !options_.per_batch));
       }
       if (error.empty()) {
@@ -141,7 +142,8 @@ class AggregateOperator final : public Operator {
     return {};
   }
 
-  Status EmitRow(RowKind kind, EventTime time, const RowKey& key, const std::vector<Accumulator>& accumulators, Output& output) {
+  Status EmitRow(RowKind kind, EventTime time, const RowKey& key, const std::vector<Accumulator>& accumulators,
+                 Output& output) {
     if (out_.full()) {
       WEIR_RETURN_IF_ERROR(Flush(output));
       out_ = Batch(schema_);
@@ -150,10 +152,12 @@ class AggregateOperator final : public Operator {
     Arena& arena = out_.arena();
     const RowKey copy{key.hash, arena.Copy(key.bytes)};
     if (!DecodeKey(copy.bytes, {row, options_.keys.size()})) {
-      return Status::FailedPrecondition("key " + PrintKey(key.bytes) + " has not " + std::to_string(options_.keys.size()) + " columns");
+      return Status::FailedPrecondition("key " + PrintKey(key.bytes) + " has not " +
+                                        std::to_string(options_.keys.size()) + " columns");
     }
     row += options_.keys.size();
-    for (size_t i = 0; i < accumulators.size(); ++i) row[i] = ResultOf(options_.aggregates[i].function, accumulators[i], arena);
+    for (size_t i = 0; i < accumulators.size(); ++i)
+      row[i] = ResultOf(options_.aggregates[i].function, accumulators[i], arena);
     out_.SetKey(out_.rows() - 1, copy);
     return Status::Ok();
   }
@@ -206,14 +210,17 @@ void CheckAggregate(const Options& options, Problems& problems) {
       }
     }
     for (const std::string& key : keys) {
-      if (key == name) problems.push_back({members.path(), "", "another name", "aggregate " + Quoted(name) + " has the name of a key"});
+      if (key == name)
+        problems.push_back(
+            {members.path(), "", "another name", "aggregate " + Quoted(name) + " has the name of a key"});
     }
   }
 }
 
 Result<std::unique_ptr<Operator>> CreateAggregate(const Options& options) {
   AggregateOptions read = ReadOptions(options);
-  if (read.keys.empty()) return Error(Status::InvalidArgument("an aggregate without names for its key's columns (option keys)"));
+  if (read.keys.empty())
+    return Error(Status::InvalidArgument("an aggregate without names for its key's columns (option keys)"));
   std::vector<std::string> names = read.keys;
   std::vector<BatchColumn> columns;
   for (const AggregateSpec& spec : read.aggregates) {
@@ -242,19 +249,25 @@ OperatorType AggregateType() {
   type.has_state = true;
   OptionSpec function{"function", OptionType::kEnum, true, "", "What is computed."};
   function.choices = {"count", "sum", "min", "max", "avg"};
-  OptionSpec aggregates{"aggregates", OptionType::kObjectMap, true, "", "Output column -> function and what it is computed of."};
-  aggregates.members = {function, {"column", OptionType::kExpression, false, "", "Column or expression; a count without one counts rows."}};
-  OptionSpec emit{"emit", OptionType::kEnum, false, "per-row", "A row for each input row, or the last of each key in a batch."};
+  OptionSpec aggregates{"aggregates", OptionType::kObjectMap, true, "",
+                        "Output column -> function and what it is computed of."};
+  aggregates.members = {
+      function,
+      {"column", OptionType::kExpression, false, "", "Column or expression; a count without one counts rows."}};
+  OptionSpec emit{"emit", OptionType::kEnum, false, "per-row",
+                  "A row for each input row, or the last of each key in a batch."};
   emit.choices = {"per-row", "per-batch"};
-  OptionSpec changelog{"changelog", OptionType::kEnum, false, "upsert", "Whether the old values go in front of the new ones as -U."};
+  OptionSpec changelog{"changelog", OptionType::kEnum, false, "upsert",
+                       "Whether the old values go in front of the new ones as -U."};
   changelog.choices = {"upsert", "retract"};
-  type.options = {{"keys", OptionType::kStringList, false, "", "Names of the key's columns in the output; default: the key_by's."},
-                  std::move(aggregates),
-                  std::move(emit),
-                  std::move(changelog),
-                  {"retractions", OptionType::kBool, false, "true",
-                   "Whether min and max must follow when rows are taken back; false saves an entry for each different value."},
-                  OnErrorSpec()};
+  type.options = {
+      {"keys", OptionType::kStringList, false, "", "Names of the key's columns in the output; default: the key_by's."},
+      std::move(aggregates),
+      std::move(emit),
+      std::move(changelog),
+      {"retractions", OptionType::kBool, false, "true",
+       "Whether min and max must follow when rows are taken back; false saves an entry for each different value."},
+      OnErrorSpec()};
   type.check = CheckAggregate;
   type.create = CreateAggregate;
   return type;

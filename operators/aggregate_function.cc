@@ -159,7 +159,17 @@ Value SumOrAverage(AggregateFunction function, const Accumulator& a, Arena& aren
 
 // ------------------------------------------------------------------ order of min and max
 
-enum OrderedTag : char { kMinusInfinity, kNegative, kZero, kPositive, kPlusInfinity, kNotANumber, kText = 16, kBlob, kTemporal };
+enum OrderedTag : char {
+  kMinusInfinity,
+  kNegative,
+  kZero,
+  kPositive,
+  kPlusInfinity,
+  kNotANumber,
+  kText = 16,
+  kBlob,
+  kTemporal
+};
 
 void AppendOrderedNumber(std::string& out, std::string_view text) {
   if (text == "NaN") return out.push_back(kNotANumber);
@@ -225,7 +235,8 @@ int Sign(std::strong_ordering order) { return order < 0 ? -1 : (order > 0 ? 1 : 
 
 int CompareNumberValues(const Value& a, const Value& b) {
   if (a.type() == ValueType::kInt64 && b.type() == ValueType::kInt64) return Sign(a.int64_value() <=> b.int64_value());
-  if (b.type() == ValueType::kInt64 && a.type() == ValueType::kDecimal) return CompareNumberWithInt64(a.text(), b.int64_value());
+  if (b.type() == ValueType::kInt64 && a.type() == ValueType::kDecimal)
+    return CompareNumberWithInt64(a.text(), b.int64_value());
   if (a.type() == ValueType::kDecimal && b.type() == ValueType::kDecimal) return CompareNumbers(a.text(), b.text());
   return CompareNumbers(NumberText(a), NumberText(b));
 }

@@ -1,6 +1,6 @@
-// What an aggregate computes for one group, without any state behind it: adding a value, taking one back, the result, and
-// the bytes in which it is kept. Sums and averages are exact to 38 digits as PostgreSQL's numeric; only values that are
-// doubles are added as doubles. Pure; any thread.
+// What an aggregate computes for one group, without any state behind it: adding a value, taking one back, the result,
+// and the bytes in which it is kept. Sums and averages are exact to 38 digits as PostgreSQL's numeric; only values that
+// are doubles are added as doubles. Pure; any thread.
 //
 // Bytes of an accumulator: count (varint), and if it isn't 0, for sum and avg
 //   flags (1 byte; 1: doubles, 2: not finite)   sum's digits as zigzag varint of 128 bits   scale (varint)
@@ -31,12 +31,13 @@ struct Accumulator {
   uint64_t doubles = 0;
   double double_sum = 0;
   uint64_t nan = 0, plus_infinity = 0, minus_infinity = 0;
-  Value extreme;       // min, max; absent: none
+  Value extreme;                   // min, max; absent: none
   std::optional<Decimal> average;  // of the exact values; computed when one is added, so that an overflow shows then
 };
 
-// Adds `value`, or takes it back. Null and absent count for nothing. Empty: done; else why not, in words that fit behind
-// "sum of \"amount\": ", and the accumulator is undefined. For min and max only the count and the type are looked at.
+// Adds `value`, or takes it back. Null and absent count for nothing. Empty: done; else why not, in words that fit
+// behind "sum of \"amount\": ", and the accumulator is undefined. For min and max only the count and the type are
+// looked at.
 std::string AddToAccumulator(AggregateFunction function, Accumulator& accumulator, const Value& value, bool retract);
 
 // Empties what the function uses.
@@ -53,8 +54,8 @@ bool TakeAccumulator(std::string_view& bytes, AggregateFunction function, Accumu
 // exactly whatever their types, strings by bytes.
 std::optional<int> CompareForExtreme(const Value& a, const Value& b);
 
-// Bytes whose order is that of CompareForExtreme, and for `descending` its reverse: equal values give the same bytes, and
-// no value's bytes are the beginning of another's.
+// Bytes whose order is that of CompareForExtreme, and for `descending` its reverse: equal values give the same bytes,
+// and no value's bytes are the beginning of another's.
 void AppendOrdered(std::string& out, const Value& value, bool descending);
 
 }  // namespace weir::operators

@@ -64,8 +64,10 @@ Status AggregateGroup::Load(const RowKey& key) {
   std::string_view bytes = loaded_;
   const std::optional<uint64_t> rows = ReadVarint(bytes);
   bool whole = rows.has_value();
-  for (size_t i = 0; whole && i < specs_.size(); ++i) whole = TakeAccumulator(bytes, specs_[i].function, accumulators_[i]);
-  if (!whole || !bytes.empty()) return Status::Corruption("the aggregates of key " + PrintKey(key.bytes) + " can't be read");
+  for (size_t i = 0; whole && i < specs_.size(); ++i)
+    whole = TakeAccumulator(bytes, specs_[i].function, accumulators_[i]);
+  if (!whole || !bytes.empty())
+    return Status::Corruption("the aggregates of key " + PrintKey(key.bytes) + " can't be read");
   rows_ = *rows;
   return Status::Ok();
 }
@@ -74,7 +76,8 @@ std::string AggregateGroup::Name(size_t i, const std::string& error) const {
   std::string text = Quoted(specs_[i].name);
   text += " (";
   text += AggregateFunctionName(specs_[i].function);
-  text += " of " + (specs_[i].column.empty() ? "*" : specs_[i].column) + ") of key " + PrintKey(key_.bytes) + ": " + error;
+  text +=
+      " of " + (specs_[i].column.empty() ? "*" : specs_[i].column) + ") of key " + PrintKey(key_.bytes) + ": " + error;
   return text;
 }
 
@@ -140,7 +143,8 @@ Result<std::string> AggregateGroup::PlanChange(size_t i, const Value& value, boo
   if (entry.has_value()) {
     std::string_view bytes = *entry;
     const std::optional<uint64_t> read = ReadVarint(bytes);
-    if (!read.has_value()) return Error(Status::Corruption("the values of key " + PrintKey(key_.bytes) + " can't be read"));
+    if (!read.has_value())
+      return Error(Status::Corruption("the values of key " + PrintKey(key_.bytes) + " can't be read"));
     count = *read;
     change.written.assign(bytes);
   } else {
@@ -174,11 +178,12 @@ Status AggregateGroup::ApplyChanges() {
 Status AggregateGroup::FindExtreme(size_t i) {
   std::string& found = extremes_[i];
   bool any = false;
-  WEIR_RETURN_IF_ERROR(state_->ScanKey(values_[i], EntryOf({}), [&](std::string_view, std::string_view, std::string_view value) {
-    found.assign(value);
-    any = true;
-    return false;
-  }));
+  WEIR_RETURN_IF_ERROR(
+      state_->ScanKey(values_[i], EntryOf({}), [&](std::string_view, std::string_view, std::string_view value) {
+        found.assign(value);
+        any = true;
+        return false;
+      }));
   Value& extreme = accumulators_[i].extreme;
   extreme = Value::Absent();
   if (!any) return Status::Ok();

@@ -16,9 +16,9 @@
 namespace weir::operators {
 
 struct AggregateSpec {
-  std::string name;     // the output column
+  std::string name;  // the output column
   AggregateFunction function = AggregateFunction::kCount;
-  std::string column;   // column or expression; empty: count of rows
+  std::string column;  // column or expression; empty: count of rows
 };
 
 class AggregateGroup {
@@ -33,9 +33,9 @@ class AggregateGroup {
 
   // The group of `key`, which stays where it is until Store. A key without an entry is an empty group.
   Status Load(const RowKey& key);
-  // What an input row does: `values[i]` for specs[i], which live until Store. Empty: done. Else why not: state is as before,
-  // and so is the group, unless `only`: this is the one row between Load and the next Load, and if it is refused nothing
-  // is stored.
+  // What an input row does: `values[i]` for specs[i], which live until Store. Empty: done. Else why not: state is as
+  // before, and so is the group, unless `only`: this is the one row between Load and the next Load, and if it is
+  // refused nothing is stored.
   Result<std::string> AddRow(std::span<const Value> values, bool retract, bool only);
   // Writes the group back; an empty one is removed.
   Status Store();
@@ -51,9 +51,9 @@ class AggregateGroup {
   // A min or max that is to change in state once all aggregates of the row have agreed.
   struct Change {
     size_t aggregate = 0;
-    uint64_t count = 0;      // 0: remove
+    uint64_t count = 0;  // 0: remove
     std::string ordered;
-    std::string written;     // the value as it was written first
+    std::string written;  // the value as it was written first
   };
 
   bool IsExtreme(size_t i) const {
@@ -74,9 +74,9 @@ class AggregateGroup {
   std::vector<state::StateId> values_;  // of min and max
 
   RowKey key_;
-  bool stored_ = false;                 // state has an entry for the key
+  bool stored_ = false;  // state has an entry for the key
   uint64_t rows_ = 0;
-  std::string loaded_;                  // the entry's bytes: accumulators point into it
+  std::string loaded_;  // the entry's bytes: accumulators point into it
   std::vector<Accumulator> accumulators_;
   std::vector<Accumulator> before_;
   std::vector<Accumulator> unchanged_;  // for a row that is refused

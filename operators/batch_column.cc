@@ -43,7 +43,8 @@ void BatchColumn::EvaluateExpression(Batch& batch) {
 
 std::string_view BatchColumn::error(size_t row) const {
   if (errors_.empty()) return {};
-  const auto at = std::lower_bound(errors_.begin(), errors_.end(), row, [](const auto& e, size_t r) { return e.first < r; });
+  const auto at =
+      std::lower_bound(errors_.begin(), errors_.end(), row, [](const auto& e, size_t r) { return e.first < r; });
   return at != errors_.end() && at->first == row ? std::string_view(at->second) : std::string_view();
 }
 

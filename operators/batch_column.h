@@ -34,11 +34,11 @@ class BatchColumn {
   void EvaluateExpression(Batch& batch);
 
   std::string text_;
-  std::string name_;                     // of the column
+  std::string name_;                      // of the column
   std::optional<Expression> expression_;  // none: a column
   std::vector<Value> computed_;
   std::vector<std::pair<size_t, std::string>> errors_;  // rows rise
-  SchemaPtr schema_;  // for which column_ was found
+  SchemaPtr schema_;                                    // for which column_ was found
   size_t column_ = 0;
   bool found_ = false;
   const Value* values_ = nullptr;

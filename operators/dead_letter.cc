@@ -11,7 +11,16 @@ namespace {
 
 constexpr size_t kLettersPerBatch = 128;
 
-enum LetterColumn : size_t { kTopic, kPartition, kOffset, kLetterKey, kLetterValue, kLetterError, kUid, kLetterColumns };
+enum LetterColumn : size_t {
+  kTopic,
+  kPartition,
+  kOffset,
+  kLetterKey,
+  kLetterValue,
+  kLetterError,
+  kUid,
+  kLetterColumns
+};
 
 Value CopiedTo(Arena& arena, const Value& value) {
   return value.has_text() ? Value::Text(value.type(), arena.Copy(value.text())) : value;
@@ -82,8 +91,8 @@ Status BadRecords::AddRow(const Batch& batch, size_t row, std::string_view error
   AppendRowAsJson(text, batch, row);
   if (policy_ == BadRecordPolicy::kFail) {
     constexpr size_t kShownBytesMax = 500;
-    return Status::InvalidArgument(std::string(error) + "; the row is " + std::string(RowKindName(batch.kind(row))) + " " +
-                                   text.substr(0, kShownBytesMax));
+    return Status::InvalidArgument(std::string(error) + "; the row is " + std::string(RowKindName(batch.kind(row))) +
+                                   " " + text.substr(0, kShownBytesMax));
   }
   letter.value = Value::Text(ValueType::kString, text);
   std::string key;

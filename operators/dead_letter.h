@@ -1,5 +1,6 @@
-// What becomes of a record that can't be processed: by policy it fails the job, is skipped and counted, or goes to the side
-// output "<id>.dead-letter" with its original content and the error. Used by sources and operators on their task's thread.
+// What becomes of a record that can't be processed: by policy it fails the job, is skipped and counted, or goes to the
+// side output "<id>.dead-letter" with its original content and the error. Used by sources and operators on their task's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ enum class BadRecordPolicy : uint8_t { kFail, kSkip, kDeadLetter };
 OptionSpec OnErrorSpec();
 BadRecordPolicy OnError(const Options& options);
 
-// topic, partition, offset, key, value, error, uid. `key` and `value` are bytes for a record from outside, and for a row
-// the key's and the row's JSON as strings.
+// topic, partition, offset, key, value, error, uid. `key` and `value` are bytes for a record from outside, and for a
+// row the key's and the row's JSON as strings.
 SchemaPtr DeadLetterSchema();
 
 struct DeadLetter {

@@ -14,8 +14,20 @@ namespace weir::operators {
 namespace {
 
 enum KeyTag : char {
-  kTagAbsent, kTagNull, kTagFalse, kTagTrue, kTagInt64, kTagNumber, kTagDouble, kTagString, kTagBytes, kTagJson,
-  kTagDate, kTagTime, kTagTimestamp, kTagTimestampTz,
+  kTagAbsent,
+  kTagNull,
+  kTagFalse,
+  kTagTrue,
+  kTagInt64,
+  kTagNumber,
+  kTagDouble,
+  kTagString,
+  kTagBytes,
+  kTagJson,
+  kTagDate,
+  kTagTime,
+  kTagTimestamp,
+  kTagTimestampTz,
 };
 
 uint64_t ZigZag(int64_t value) { return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63); }

@@ -17,7 +17,8 @@ namespace {
 
 class KeyByOperator final : public Operator {
  public:
-  KeyByOperator(std::vector<BatchColumn> columns, BadRecordPolicy policy) : columns_(std::move(columns)), policy_(policy) {}
+  KeyByOperator(std::vector<BatchColumn> columns, BadRecordPolicy policy)
+      : columns_(std::move(columns)), policy_(policy) {}
 
   Status Open(OperatorContext& context) override {
     bad_.emplace(context.uid, policy_, context.metrics);
@@ -81,7 +82,8 @@ void CheckKeyBy(const Options& options, Problems& problems) {
   for (size_t i = 0; i < names.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (names[i] != names[j]) continue;
-      problems.push_back({options.PathOf("keys"), Quoted(names[i]), "each name once", "key " + Quoted(names[i]) + " stands twice"});
+      problems.push_back(
+          {options.PathOf("keys"), Quoted(names[i]), "each name once", "key " + Quoted(names[i]) + " stands twice"});
     }
   }
 }

@@ -10,8 +10,6 @@
 namespace weir::operators {
 namespace {
 
-
-
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 struct Unit {
@@ -64,7 +62,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
     for (size_t j = 1; j <= b.size(); ++j) {
       const size_t replace = d[i - 1][j - 1] + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
       d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replace});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   }
   return d[a.size()][b.size()];
@@ -128,7 +127,8 @@ std::optional<int64_t> ParseInteger(std::string_view text) {
   int64_t number = 0;
   for (const char c : digits) {
     const int64_t digit = negative ? '0' - c : c - '0';
-    if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, digit, &number)) return std::nullopt;
+    if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, digit, &number))
+      return std::nullopt;
   }
   return number;
 }

@@ -23,7 +23,8 @@ void Options::Set(std::string name, OptionValue value) {
 
 const OptionValue& Options::Require(std::string_view name) const {
   const OptionValue* value = Find(name);
-  if (value == nullptr) check_internal::Fail(__FILE__, __LINE__, "the option is given or has a default", std::string(name));
+  if (value == nullptr)
+    check_internal::Fail(__FILE__, __LINE__, "the option is given or has a default", std::string(name));
   return *value;
 }
 

@@ -1,7 +1,7 @@
-// Options of sources, operators and sinks: each type declares its own as a list of OptionSpec, and from that one list come
-// the check of a definition (every problem at once, with JSON path and a suggestion for a misspelled key), the published
-// JSON schema and the documentation. Values arrive as OptionValue trees, so nothing here or in a connector needs a JSON
-// library. Plain values; any thread.
+// Options of sources, operators and sinks: each type declares its own as a list of OptionSpec, and from that one list
+// come the check of a definition (every problem at once, with JSON path and a suggestion for a misspelled key), the
+// published JSON schema and the documentation. Values arrive as OptionValue trees, so nothing here or in a connector
+// needs a JSON library. Plain values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ namespace weir::operators {
 enum class OptionType : uint8_t {
   kString,
   kBool,
-  kInteger,     // int64
-  kDuration,    // "500ms", "5s", "2m", "1h", or a number of milliseconds
-  kBytes,       // "64MiB", "10kB", or a number of bytes
-  kEnum,        // one of `choices`
-  kExpression,  // SQL text over the input's columns
-  kStringList,  // a list of strings, or one string
-  kStringMap,   // an object of strings, numbers or booleans, all kept as text (Kafka properties)
+  kInteger,        // int64
+  kDuration,       // "500ms", "5s", "2m", "1h", or a number of milliseconds
+  kBytes,          // "64MiB", "10kB", or a number of bytes
+  kEnum,           // one of `choices`
+  kExpression,     // SQL text over the input's columns
+  kStringList,     // a list of strings, or one string
+  kStringMap,      // an object of strings, numbers or booleans, all kept as text (Kafka properties)
   kExpressionMap,  // an object: name -> expression, in order
-  kObject,      // an object with `members`
-  kObjectList,  // a list of objects with `members`
-  kObjectMap,   // an object: free name -> object with `members`, in order
+  kObject,         // an object with `members`
+  kObjectList,     // a list of objects with `members`
+  kObjectMap,      // an object: free name -> object with `members`, in order
 };
 
 struct OptionSpec {
@@ -38,7 +38,7 @@ struct OptionSpec {
   OptionType type = OptionType::kString;
   bool required = false;
   std::string default_text = {};  // as it would be written; empty: none
-  std::string doc;           // one sentence, with units
+  std::string doc;                // one sentence, with units
   std::vector<std::string> choices = {};
   std::vector<OptionSpec> members = {};
   std::optional<int64_t> min = {};  // kInteger, kDuration (ms), kBytes
@@ -54,7 +54,7 @@ struct OptionValue {
   bool boolean = false;
   std::vector<OptionValue> list = {};
   std::vector<std::pair<std::string, OptionValue>> members = {};  // in the order of the definition
-  std::string path;  // JSON path, e.g. "/sources/0/topics/1"
+  std::string path;                                               // JSON path, e.g. "/sources/0/topics/1"
   bool secret = false;  // holds the value of a `${...}` reference, or its spec says so: never printed
 };
 
@@ -66,7 +66,7 @@ class Options {
   explicit Options(OptionValue object) : object_(std::move(object)) {}
 
   bool Has(std::string_view name) const { return Find(name) != nullptr; }  // given or defaulted
-  const std::string& String(std::string_view name) const;  // also kEnum, kExpression
+  const std::string& String(std::string_view name) const;                  // also kEnum, kExpression
   bool Bool(std::string_view name) const;
   int64_t Integer(std::string_view name) const;  // also kBytes
   Duration Time(std::string_view name) const;

@@ -18,7 +18,8 @@ class Checker {
     object.type = OptionType::kObject;
     object.path = raw.path;
     for (const auto& [name, value] : raw.members) {
-      const auto spec = std::find_if(specs.begin(), specs.end(), [&name](const OptionSpec& s) { return s.name == name; });
+      const auto spec =
+          std::find_if(specs.begin(), specs.end(), [&name](const OptionSpec& s) { return s.name == name; });
       if (spec == specs.end()) {
         UnknownKey(name, value, specs);
       } else if (auto checked = Value(value, *spec)) {
@@ -28,8 +29,8 @@ class Checker {
     for (const OptionSpec& spec : specs) {
       if (raw.Find(spec.name) != nullptr) continue;
       if (spec.required) {
-        problems_.push_back({PathJoin(raw.path, spec.name), "", Expected(spec),
-                             "required key \"" + spec.name + "\" is missing"});
+        problems_.push_back(
+            {PathJoin(raw.path, spec.name), "", Expected(spec), "required key \"" + spec.name + "\" is missing"});
       } else if (!spec.default_text.empty()) {
         object.members.emplace_back(spec.name, Default(spec, PathJoin(raw.path, spec.name)));
       }
@@ -41,8 +42,8 @@ class Checker {
   void UnknownKey(const std::string& name, const RawValue& value, std::span<const OptionSpec> specs) {
     std::vector<std::string> known;
     for (const OptionSpec& spec : specs) known.push_back(spec.name);
-    problems_.push_back({value.path, "", known.empty() ? "no key" : "one of " + JoinChoices(known),
-                         UnknownName("key", name, known)});
+    problems_.push_back(
+        {value.path, "", known.empty() ? "no key" : "one of " + JoinChoices(known), UnknownName("key", name, known)});
   }
 
   std::nullopt_t Wrong(const RawValue& raw, const OptionSpec& spec, std::string message) {
@@ -248,7 +249,8 @@ class Checker {
 
 Options CheckOptions(const RawValue& object, std::span<const OptionSpec> specs, Problems& problems) {
   if (object.kind != RawKind::kObject) {
-    problems.push_back({object.path, object.Printed(), "an object", "this is " + std::string(RawKindName(object.kind))});
+    problems.push_back(
+        {object.path, object.Printed(), "an object", "this is " + std::string(RawKindName(object.kind))});
     return {};
   }
   return Options(Checker(problems).Object(object, specs));

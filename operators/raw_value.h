@@ -21,9 +21,9 @@ struct RawValue {
   std::string text;  // a number as it was written, a string's content
   std::vector<RawValue> list = {};
   std::vector<std::pair<std::string, RawValue>> members = {};  // in the order of the text; names are unique
-  std::string path = {};  // JSON pointer, "/sources/0/topics/1"; empty: the whole
-  uint64_t line = 0;      // from 1; 0: unknown
-  bool secret = false;    // holds the value of a `${...}` reference: never printed; its text may stand for a number
+  std::string path = {};                                       // JSON pointer, "/sources/0/topics/1"; empty: the whole
+  uint64_t line = 0;                                           // from 1; 0: unknown
+  bool secret = false;  // holds the value of a `${...}` reference: never printed; its text may stand for a number
 
   // Null if this is no object or has no such member.
   const RawValue* Find(std::string_view name) const;

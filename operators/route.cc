@@ -49,9 +49,11 @@ class RouteOperator final : public Operator {
       bool takes = !met;  // the default is the last
       if (route.condition.has_value()) {
         Value value;
-        if (!route.condition->Evaluate(batch.row(row), &value)) return Refuse(batch, row, route, route.condition->error());
+        if (!route.condition->Evaluate(batch.row(row), &value))
+          return Refuse(batch, row, route, route.condition->error());
         if (!value.missing() && value.type() != ValueType::kBool) {
-          return Refuse(batch, row, route, "the condition gives a " + std::string(ValueTypeName(value.type())) + ", not true or false");
+          return Refuse(batch, row, route,
+                        "the condition gives a " + std::string(ValueTypeName(value.type())) + ", not true or false");
         }
         takes = !value.missing() && value.bool_value();
       }
@@ -96,7 +98,8 @@ class RouteOperator final : public Operator {
 
 bool IsTag(std::string_view tag) {
   for (const char c : tag) {
-    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    const bool good =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     if (!good) return false;
   }
   return !tag.empty() && tag != kDeadLetterTag;
@@ -113,7 +116,9 @@ void CheckRoute(const Options& options, Problems& problems) {
   const std::string routes_path = options.PathOf("routes");
   for (const auto& [tag, text] : options.StringMap("routes")) {
     const std::string path = PathJoin(routes_path, tag);
-    if (!IsTag(tag)) problems.push_back({path, Quoted(tag), "letters, digits, _ -, not dead-letter", "a route's tag with other characters"});
+    if (!IsTag(tag))
+      problems.push_back(
+          {path, Quoted(tag), "letters, digits, _ -, not dead-letter", "a route's tag with other characters"});
     if (auto problem = ExpressionProblem(text); problem.has_value()) {
       problems.push_back({path, Quoted(text), "an SQL condition", std::move(*problem)});
     }
@@ -122,8 +127,8 @@ void CheckRoute(const Options& options, Problems& problems) {
     }
   }
   if (options.Has("default") && !IsTag(options.String("default"))) {
-    problems.push_back({options.PathOf("default"), Quoted(options.String("default")), "letters, digits, _ -, not dead-letter",
-                        "a tag with other characters"});
+    problems.push_back({options.PathOf("default"), Quoted(options.String("default")),
+                        "letters, digits, _ -, not dead-letter", "a tag with other characters"});
   }
 }
 
@@ -146,10 +151,11 @@ OperatorType RouteType() {
   type.doc = "Sends each row to the side outputs whose condition it meets: other nodes read <id>.<tag>.";
   OptionSpec to{"to", OptionType::kEnum, false, "first", "The first route that a row meets, or all of them."};
   to.choices = {"first", "all"};
-  type.options = {{"routes", OptionType::kExpressionMap, true, "", "Tag -> condition, in order."},
-                  {"default", OptionType::kString, false, "", "Tag for rows that meet no condition; without it they are dropped."},
-                  std::move(to),
-                  OnErrorSpec()};
+  type.options = {
+      {"routes", OptionType::kExpressionMap, true, "", "Tag -> condition, in order."},
+      {"default", OptionType::kString, false, "", "Tag for rows that meet no condition; without it they are dropped."},
+      std::move(to),
+      OnErrorSpec()};
   type.side_outputs = TagsOf;
   type.check = CheckRoute;
   type.create = CreateRoute;

@@ -7,8 +7,8 @@
 
 namespace weir::operators {
 
-// Strings escaped, bytes as "\\x0a1b", dates and times as PostgreSQL prints them, numbers and JSON as they were written;
-// NaN and infinite numbers as strings. Absent is null here.
+// Strings escaped, bytes as "\\x0a1b", dates and times as PostgreSQL prints them, numbers and JSON as they were
+// written; NaN and infinite numbers as strings. Absent is null here.
 void AppendValueAsJson(std::string& out, const Value& value);
 // An object of the columns that are not absent.
 void AppendRowAsJson(std::string& out, const Batch& batch, size_t row);

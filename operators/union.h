@@ -1,5 +1,5 @@
-// Joins the rows of any number of inputs into one stream, in the order in which they come. Rows of different schemas stay
-// as they are.
+// Joins the rows of any number of inputs into one stream, in the order in which they come. Rows of different schemas
+// stay as they are.
 #pragma once
 
 #include "operators/registry.h"

@@ -193,7 +193,8 @@ void OperatorTestHarness::Start(uint32_t parallelism, const std::vector<state::S
     options.unique_prefix = std::to_string(checkpoints_) + "-" + std::to_string(i) + "-";
     std::vector<state::SubtaskStateHandle> restored = handles;
     if (handles.size() == parallelism) restored = {handles[i]};
-    for (const std::string& folder : {options.local_dir, options.job_dir}) EXPECT_TRUE(fs_.CreateDirectories(folder).ok());
+    for (const std::string& folder : {options.local_dir, options.job_dir})
+      EXPECT_TRUE(fs_.CreateDirectories(folder).ok());
     auto state = state::OpenSubtaskState(options, restored);
     ASSERT_TRUE(state.has_value()) << state.error().ToString();
     subtask->state = std::move(*state);
@@ -285,10 +286,11 @@ size_t OperatorTestHarness::StateEntries(const std::vector<std::string>& states)
   for (const auto& subtask : subtasks_) {
     for (const std::string& name : states) {
       const state::StateId id{state::ComputeStateId("tested", name)};
-      const Status scanned = subtask->state->ScanAll(id, [&entries](std::string_view, std::string_view, std::string_view) {
-        ++entries;
-        return true;
-      });
+      const Status scanned =
+          subtask->state->ScanAll(id, [&entries](std::string_view, std::string_view, std::string_view) {
+            ++entries;
+            return true;
+          });
       EXPECT_TRUE(scanned.ok()) << scanned.ToString();
     }
   }

@@ -1,14 +1,14 @@
-// Runs one operator type as the engine does, at some parallelism, over the real keyed state (on the simulated disk), and
-// between any two inputs may take a snapshot, throw every instance away and go on with new ones restored from it, at
-// another parallelism too. Every operator's test runs in all modes and must see the same output:
+// Runs one operator type as the engine does, at some parallelism, over the real keyed state (on the simulated disk),
+// and between any two inputs may take a snapshot, throw every instance away and go on with new ones restored from it,
+// at another parallelism too. Every operator's test runs in all modes and must see the same output:
 //
 //   class MyTest : public testing::TestWithParam<HarnessMode> {};
-//   OperatorTestHarness harness(AggregateType(), R"({"keys": "k", "aggregates": {...}})", {.mode = GetParam(), .keys = {"k"}});
-//   harness.Process({R"(+I {"k": 1, "amount": 2.50})"});
-//   EXPECT_EQ(harness.Take(), Rows{R"(+I {"k":1,"total":2.50})"});
+//   OperatorTestHarness harness(AggregateType(), R"({"keys": "k", "aggregates": {...}})", {.mode = GetParam(), .keys =
+//   {"k"}}); harness.Process({R"(+I {"k": 1, "amount": 2.50})"}); EXPECT_EQ(harness.Take(), Rows{R"(+I
+//   {"k":1,"total":2.50})"});
 //
-// A row is its kind and a JSON object; "+I" may be left out. Numbers keep their text; integers are int64. Member "@time"
-// gives the event time in ns. A failure of set-up fails the test.
+// A row is its kind and a JSON object; "+I" may be left out. Numbers keep their text; integers are int64. Member
+// "@time" gives the event time in ns. A failure of set-up fails the test.
 #pragma once
 
 #include <cstdint>

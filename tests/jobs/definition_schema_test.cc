@@ -2,8 +2,8 @@
 #include "jobs/definition_schema.h"
 
 #include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
+
 #include <string>
 #include <vector>
 
@@ -69,15 +69,46 @@ TEST_F(SchemaTest, BothAcceptTheBase) {
 
 // Every value at every place where the types alone decide.
 TEST_F(SchemaTest, BothSayTheSameOfEveryValue) {
-  const std::vector<std::string> places = {
-      "/description", "/key-groups", "/checkpoint", "/checkpoint/storage", "/checkpoint/interval", "/checkpoint/min-pause",
-      "/checkpoint/retain", "/checkpoint/tolerated-failures", "/memory", "/memory/bytes-max", "/state/directory", "/stop/timeout",
-      "/sources/0/topics", "/sources/0/start", "/sources/0/poll", "/sources/0/fetch", "/sources/0/batch", "/sources/0/tls",
-      "/sources/0/tls/verify", "/sources/0/columns", "/sources/0/columns/a", "/sources/0/parts", "/sources/0/parts/0",
-      "/sources/0/properties", "/sources/0/follow", "/sources/0/parallelism", "/sources/0/unknown", "/unknown", "/sources/0/connector",
-      "/operators/1/emit", "/operators/1/retractions", "/operators/1/aggregates/n/function", "/operators/2/default", "/operators/3/edge",
-      "/sinks/0/path", "/sinks/0/extra/y", "/sources/0/input", "/checkpoint/unknown"};
-  const Json values = Json::parse(R"([null, true, 0, 1, -1, 1.5, 2.0, 50, 20000000, "", "x", "a b", "0", "5s", "0s", "64MiB", "5 MB", "earliest",
+  const std::vector<std::string> places = {"/description",
+                                           "/key-groups",
+                                           "/checkpoint",
+                                           "/checkpoint/storage",
+                                           "/checkpoint/interval",
+                                           "/checkpoint/min-pause",
+                                           "/checkpoint/retain",
+                                           "/checkpoint/tolerated-failures",
+                                           "/memory",
+                                           "/memory/bytes-max",
+                                           "/state/directory",
+                                           "/stop/timeout",
+                                           "/sources/0/topics",
+                                           "/sources/0/start",
+                                           "/sources/0/poll",
+                                           "/sources/0/fetch",
+                                           "/sources/0/batch",
+                                           "/sources/0/tls",
+                                           "/sources/0/tls/verify",
+                                           "/sources/0/columns",
+                                           "/sources/0/columns/a",
+                                           "/sources/0/parts",
+                                           "/sources/0/parts/0",
+                                           "/sources/0/properties",
+                                           "/sources/0/follow",
+                                           "/sources/0/parallelism",
+                                           "/sources/0/unknown",
+                                           "/unknown",
+                                           "/sources/0/connector",
+                                           "/operators/1/emit",
+                                           "/operators/1/retractions",
+                                           "/operators/1/aggregates/n/function",
+                                           "/operators/2/default",
+                                           "/operators/3/edge",
+                                           "/sinks/0/path",
+                                           "/sinks/0/extra/y",
+                                           "/sources/0/input",
+                                           "/checkpoint/unknown"};
+  const Json values = Json::parse(
+      R"([null, true, 0, 1, -1, 1.5, 2.0, 50, 20000000, "", "x", "a b", "0", "5s", "0s", "64MiB", "5 MB", "earliest",
       "per-batch", "count", "forward", [], ["a"], [1], ["forward"], {}, {"a": 1}, {"a": "x"}, {"a": {}}, {"a": {"type": "t"}}, [{"at": 1}],
       {"verify": false}, {"type": "q"}, {"at": 5}])");
   for (const std::string& place : places) {
@@ -99,10 +130,28 @@ TEST_F(SchemaTest, BothSayTheSameOfEveryValue) {
 }
 
 TEST_F(SchemaTest, BothMissTheSame) {
-  for (const char* place : {"/name", "/parallelism", "/checkpoint", "/operators", "/sources/0/id", "/sources/0/connector", "/sources/0/topics",
-                            "/sources/0/batch", "/operators/0/id", "/operators/0/type", "/operators/0/input", "/operators/1/aggregates",
-                            "/operators/2/routes", "/sinks", "/sources", "/sinks/0/id", "/sinks/0/input", "/sinks/0/path", "/sinks/0/extra",
-                            "/sources/0/parts/0/at", "/sources/0/columns/a/type", "/operators/1/aggregates/n/function"}) {
+  for (const char* place : {"/name",
+                            "/parallelism",
+                            "/checkpoint",
+                            "/operators",
+                            "/sources/0/id",
+                            "/sources/0/connector",
+                            "/sources/0/topics",
+                            "/sources/0/batch",
+                            "/operators/0/id",
+                            "/operators/0/type",
+                            "/operators/0/input",
+                            "/operators/1/aggregates",
+                            "/operators/2/routes",
+                            "/sinks",
+                            "/sources",
+                            "/sinks/0/id",
+                            "/sinks/0/input",
+                            "/sinks/0/path",
+                            "/sinks/0/extra",
+                            "/sources/0/parts/0/at",
+                            "/sources/0/columns/a/type",
+                            "/operators/1/aggregates/n/function"}) {
     Json definition = base_;
     const std::string path(place);
     const size_t slash = path.rfind('/');

@@ -13,7 +13,8 @@ using Lines = std::vector<std::string>;
 
 class DefinitionTest : public testing::Test {
  protected:
-  std::expected<ParsedDefinition, std::vector<DefinitionProblem>> Parse(std::string_view text, std::string file = "job.json") {
+  std::expected<ParsedDefinition, std::vector<DefinitionProblem>> Parse(std::string_view text,
+                                                                        std::string file = "job.json") {
     DefinitionInputs inputs;
     inputs.file_name = std::move(file);
     inputs.text = text;
@@ -41,8 +42,9 @@ class DefinitionTest : public testing::Test {
 
   // A job whose operators are `operators` (a JSON list without brackets) between source "in" and sink "out".
   Lines GraphProblems(const std::string& operators, const std::string& sink_input) {
-    Lines lines = Problems(R"({"name": "j", "sources": [{"id": "in", "connector": "feed", "topics": "t"}], "operators": [)" + operators +
-                           R"(], "sinks": [{"id": "out", "connector": "shelf", "path": "p", "input": ")" + sink_input + "\"}]}");
+    Lines lines = Problems(
+        R"({"name": "j", "sources": [{"id": "in", "connector": "feed", "topics": "t"}], "operators": [)" + operators +
+        R"(], "sinks": [{"id": "out", "connector": "shelf", "path": "p", "input": ")" + sink_input + "\"}]}");
     std::erase_if(lines, [](const std::string& line) { return line.find("warning") != std::string::npos; });
     return lines;
   }
@@ -144,39 +146,48 @@ TEST_F(DefinitionTest, ReportsEveryProblemWithItsLine) {
     {"id": "out", "connector": "shelf", "path": 5, "input": "inn"}
   ]
 })";
-  EXPECT_EQ(Problems(json), (Lines{
-                                R"(job.json:2: /name: the job's name can't be the name of a folder (value "a/b", expected letters, digits, _ . -, at most 100))",
-                                R"x(job.json:3: /paralelism: unknown key "paralelism" (did you mean "parallelism"?) (expected one of $schema, name, description, parallelism, key-groups, checkpoint, memory, state, stop, sources, operators or sinks))x",
-                                R"(job.json:5: /checkpoint/interval: "interval" is not a duration (value "soon", expected a duration such as "500ms", "5s", "2m", "1h", at least 1ms))",
-                                R"(job.json:6: /checkpoint/retain: "retain" is too small (value 0, expected a whole number from 1 to 1000))",
-                                R"x(job.json:9: warning: /sources/0: nobody reads the rows of "in": they are dropped (expected a node that names it as input))x",
-                                R"x(job.json:10: /sources/0/connector: unknown connector "fed" (did you mean "feed"?) (value "fed", expected feed))x",
-                                R"(job.json:11: /sources/1/topics: required key "topics" is missing (expected a list of strings))",
-                                R"x(job.json:11: warning: /sources/1: nobody reads the rows of "in2": they are dropped (expected a node that names it as input))x",
-                                R"(job.json:12: /sources/1/batch: "batch" is too large (value 1000, expected a whole number from 1 to 100))",
-                                R"x(job.json:13: /sources/1/starrt: unknown key "starrt" (did you mean "start"?) (expected one of id, connector, parallelism, topics, start, poll, fetch, batch, tls, columns, parts, password, follow, keep or properties))x",
-                                R"(job.json:16: /sinks/0/path: "path" is a number (value 5, expected a string))",
-                                R"x(job.json:16: /sinks/0/input: unknown input "inn" (did you mean "in"?) (value "inn", expected in or in2))x",
-                            }));
+  EXPECT_EQ(
+      Problems(json),
+      (Lines{
+          R"(job.json:2: /name: the job's name can't be the name of a folder (value "a/b", expected letters, digits, _ . -, at most 100))",
+          R"x(job.json:3: /paralelism: unknown key "paralelism" (did you mean "parallelism"?) (expected one of $schema, name, description, parallelism, key-groups, checkpoint, memory, state, stop, sources, operators or sinks))x",
+          R"(job.json:5: /checkpoint/interval: "interval" is not a duration (value "soon", expected a duration such as "500ms", "5s", "2m", "1h", at least 1ms))",
+          R"(job.json:6: /checkpoint/retain: "retain" is too small (value 0, expected a whole number from 1 to 1000))",
+          R"x(job.json:9: warning: /sources/0: nobody reads the rows of "in": they are dropped (expected a node that names it as input))x",
+          R"x(job.json:10: /sources/0/connector: unknown connector "fed" (did you mean "feed"?) (value "fed", expected feed))x",
+          R"(job.json:11: /sources/1/topics: required key "topics" is missing (expected a list of strings))",
+          R"x(job.json:11: warning: /sources/1: nobody reads the rows of "in2": they are dropped (expected a node that names it as input))x",
+          R"(job.json:12: /sources/1/batch: "batch" is too large (value 1000, expected a whole number from 1 to 100))",
+          R"x(job.json:13: /sources/1/starrt: unknown key "starrt" (did you mean "start"?) (expected one of id, connector, parallelism, topics, start, poll, fetch, batch, tls, columns, parts, password, follow, keep or properties))x",
+          R"(job.json:16: /sinks/0/path: "path" is a number (value 5, expected a string))",
+          R"x(job.json:16: /sinks/0/input: unknown input "inn" (did you mean "in"?) (value "inn", expected in or in2))x",
+      }));
 }
 
 TEST_F(DefinitionTest, ReportsTheLinesOfYaml) {
-  EXPECT_EQ(Problems("name: j\nsources:\n  - id: in\n    connector: feed\n    topics: t\n    batch: many\nsinks:\n  - {id: out, connector: shelf, path: p, input: in}\n", "j.yml"),
-            Lines{R"(j.yml:6: /sources/0/batch: "batch" is a string (value "many", expected a whole number from 1 to 100))"});
+  EXPECT_EQ(
+      Problems("name: j\nsources:\n  - id: in\n    connector: feed\n    topics: t\n    batch: many\nsinks:\n  - {id: "
+               "out, connector: shelf, path: p, input: in}\n",
+               "j.yml"),
+      Lines{R"(j.yml:6: /sources/0/batch: "batch" is a string (value "many", expected a whole number from 1 to 100))"});
   EXPECT_EQ(Problems("name: [\n", "j.yml").size(), 1U);
   EXPECT_EQ(Problems("a: &a [*a]\n", "j.yml").size(), 1U);
 }
 
 TEST_F(DefinitionTest, RefusesTextsThatAreNoDefinition) {
-  EXPECT_EQ(Problems("{\n \"name\": \"j\",\n}"), Lines{"job.json:3: this is not JSON: parse error at line 3, column 1: syntax error while parsing object key - unexpected '}'; expected string literal"});
+  EXPECT_EQ(Problems("{\n \"name\": \"j\",\n}"),
+            Lines{"job.json:3: this is not JSON: parse error at line 3, column 1: syntax error while parsing object "
+                  "key - unexpected '}'; expected string literal"});
   EXPECT_EQ(Problems("").size(), 1U);
   EXPECT_EQ(Problems("[]").size(), 3U);
   EXPECT_EQ(Problems(std::string(100'000, '[')), Lines{"job.json:1: the definition is nested more than 64 deep"});
-  EXPECT_EQ(Problems(R"({"name": "j", "name": "k"})")[0], R"(job.json:1: /name: key "name" stands twice (expected each key once))");
+  EXPECT_EQ(Problems(R"({"name": "j", "name": "k"})")[0],
+            R"(job.json:1: /name: key "name" stands twice (expected each key once))");
 }
 
 TEST_F(DefinitionTest, AppliesOverridesBeforeTheChecks) {
-  overrides_ = {{"parallelism", "4"}, {"sources.in.batch", "9"}, {"/sinks/0/path", "elsewhere"}, {"checkpoint.min-pause", "3s"}};
+  overrides_ = {
+      {"parallelism", "4"}, {"sources.in.batch", "9"}, {"/sinks/0/path", "elsewhere"}, {"checkpoint.min-pause", "3s"}};
   const auto parsed = Parse(kJson);
   ASSERT_TRUE(parsed.has_value()) << ToString(parsed.error().front());
   EXPECT_EQ(parsed->job.parallelism, 4U);
@@ -184,10 +195,12 @@ TEST_F(DefinitionTest, AppliesOverridesBeforeTheChecks) {
   EXPECT_EQ(parsed->job.nodes[4].options.String("path"), "elsewhere");
   EXPECT_EQ(parsed->job.checkpoint.min_pause, std::chrono::seconds(3));
   overrides_ = {{"parallelism", "four"}, {"sources.out.batch", "9"}};
-  EXPECT_EQ(Problems(kJson), (Lines{
-                                 R"(--set sources.out.batch: /sources: nothing is called "out" (expected an index or an id of "/sources"))",
-                                 R"(--set parallelism: /parallelism: "parallelism" is a string (value "four", expected a whole number from 1 to 1024))",
-                             }));
+  EXPECT_EQ(
+      Problems(kJson),
+      (Lines{
+          R"(--set sources.out.batch: /sources: nothing is called "out" (expected an index or an id of "/sources"))",
+          R"(--set parallelism: /parallelism: "parallelism" is a string (value "four", expected a whole number from 1 to 1024))",
+      }));
 }
 
 TEST_F(DefinitionTest, NeverPrintsWhatAReferenceHolds) {
@@ -195,28 +208,56 @@ TEST_F(DefinitionTest, NeverPrintsWhatAReferenceHolds) {
   for (const std::string& line : Problems(kJson)) EXPECT_EQ(line.find("wrong password"), std::string::npos) << line;
   EXPECT_FALSE(Problems(kJson).empty());
   overrides_ = {{"sources.in.password", "${PASSWORD}"}};
-  EXPECT_EQ(Problems(kJson), Lines{"--set sources.in.password: /sources/0/password: <secret> is wrong (value <secret>, expected another)"});
+  EXPECT_EQ(
+      Problems(kJson),
+      Lines{"--set sources.in.password: /sources/0/password: <secret> is wrong (value <secret>, expected another)"});
   overrides_ = {{"sources.in.password", "${NOT_SET}${file:gone}"}};
-  EXPECT_EQ(Problems(kJson), Lines{R"(--set sources.in.password: /sources/0/password: environment variable "NOT_SET" is not set (value ${NOT_SET}, expected an environment variable that is set))"});
+  EXPECT_EQ(
+      Problems(kJson),
+      Lines{
+          R"(--set sources.in.password: /sources/0/password: environment variable "NOT_SET" is not set (value ${NOT_SET}, expected an environment variable that is set))"});
   overrides_ = {{"sources.in.password", "${file:gone}"}};
-  EXPECT_EQ(Problems(kJson), Lines{R"(--set sources.in.password: /sources/0/password: file "gone" can't be read: no such file (value ${file:gone}, expected a file that can be read))"});
+  EXPECT_EQ(
+      Problems(kJson),
+      Lines{
+          R"(--set sources.in.password: /sources/0/password: file "gone" can't be read: no such file (value ${file:gone}, expected a file that can be read))"});
 }
 
 TEST_F(DefinitionTest, FindsWhatIsWrongWithTheGraph) {
-  EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "union", "inputs": ["in", "c"]}, {"id": "b", "type": "union", "input": "a"}, {"id": "c", "type": "union", "input": "b"})", "c"),
-            Lines{R"(job.json:1: /operators/0: the graph has a cycle: a -> b -> c -> a (expected rows that flow one way))"});
+  EXPECT_EQ(
+      GraphProblems(
+          R"({"id": "a", "type": "union", "inputs": ["in", "c"]}, {"id": "b", "type": "union", "input": "a"}, {"id": "c", "type": "union", "input": "b"})",
+          "c"),
+      Lines{R"(job.json:1: /operators/0: the graph has a cycle: a -> b -> c -> a (expected rows that flow one way))"});
   EXPECT_EQ(GraphProblems(R"({"id": "in", "type": "union", "input": "in"})", "in").size(), 1U);
-  EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "union", "input": "out"})", "a"),
-            Lines{R"(job.json:1: /operators/0/input: input "out" is a sink: nothing comes out of it (value "out", expected a source or an operator))"});
-  EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "aggregate", "input": "in", "aggregates": {"n": {"function": "count"}}})", "a"),
-            Lines{R"(job.json:1: /operators/0: "a" (aggregate) needs rows with a key, and "in" gives them none (expected an operator of type key_by as its input))"});
+  EXPECT_EQ(
+      GraphProblems(R"({"id": "a", "type": "union", "input": "out"})", "a"),
+      Lines{
+          R"(job.json:1: /operators/0/input: input "out" is a sink: nothing comes out of it (value "out", expected a source or an operator))"});
+  EXPECT_EQ(
+      GraphProblems(R"({"id": "a", "type": "aggregate", "input": "in", "aggregates": {"n": {"function": "count"}}})",
+                    "a"),
+      Lines{
+          R"(job.json:1: /operators/0: "a" (aggregate) needs rows with a key, and "in" gives them none (expected an operator of type key_by as its input))"});
   EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "union", "input": "in", "edge": "hash"})", "a").size(), 1U);
-  EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "union", "input": "in", "edge": "forward", "parallelism": 2})", "a").size(), 1U);
-  EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "route", "input": "in", "routes": {"x": "true"}})", "a.y"),
-            Lines{R"(job.json:1: /sinks/0/input: unknown side output "y" (did you mean "x"?) (value "a.y", expected x or dead-letter))"});
-  EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "key_by", "input": "in", "keys": "k", "on-error": "dead-letter"})", "a").size(), 1U);
+  EXPECT_EQ(
+      GraphProblems(R"({"id": "a", "type": "union", "input": "in", "edge": "forward", "parallelism": 2})", "a").size(),
+      1U);
+  EXPECT_EQ(
+      GraphProblems(R"({"id": "a", "type": "route", "input": "in", "routes": {"x": "true"}})", "a.y"),
+      Lines{
+          R"(job.json:1: /sinks/0/input: unknown side output "y" (did you mean "x"?) (value "a.y", expected x or dead-letter))"});
+  EXPECT_EQ(
+      GraphProblems(R"({"id": "a", "type": "key_by", "input": "in", "keys": "k", "on-error": "dead-letter"})", "a")
+          .size(),
+      1U);
   EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "union"})", "a").size(), 1U);
-  EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "key_by", "inputs": ["in", "b"], "keys": "k"}, {"id": "b", "type": "union", "input": "in"})", "a").size(), 1U);
+  EXPECT_EQ(
+      GraphProblems(
+          R"({"id": "a", "type": "key_by", "inputs": ["in", "b"], "keys": "k"}, {"id": "b", "type": "union", "input": "in"})",
+          "a")
+          .size(),
+      1U);
   EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "filter", "input": "in", "where": "x >"})", "a").size(), 1U);
 }
 
@@ -224,7 +265,10 @@ TEST_F(DefinitionTest, RefusesMoreSubtasksThanKeyGroups) {
   overrides_ = {{"key-groups", "2"}};
   const Lines lines = Problems(kJson);
   ASSERT_EQ(lines.size(), 1U);
-  EXPECT_NE(lines[0].find("/operators/1/parallelism: the parallelism is greater than the number of key groups (value 3, expected at most key-groups (2))"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("/operators/1/parallelism: the parallelism is greater than the number of key groups (value "
+                          "3, expected at most key-groups (2))"),
+            std::string::npos)
+      << lines[0];
 }
 
 }  // namespace

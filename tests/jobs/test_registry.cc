@@ -29,13 +29,21 @@ operators::Registry TestRegistry() {
   source.name = "feed";
   source.doc = "For tests.";
   source.options = {{"topics", OptionType::kStringList, true, "", ""},
-                    start, poll, fetch, batch, tls, columns, parts, password,
+                    start,
+                    poll,
+                    fetch,
+                    batch,
+                    tls,
+                    columns,
+                    parts,
+                    password,
                     {"follow", OptionType::kBool, false, "false", ""},
                     {"keep", OptionType::kExpression, false, "", ""},
                     {"properties", OptionType::kStringMap, false, "", ""}};
   source.check = [](const operators::Options& options, operators::Problems& problems) {
     if (!options.Has("password") || options.String("password") != "wrong password") return;
-    problems.push_back({options.PathOf("password"), options.String("password"), "another", options.String("password") + " is wrong"});
+    problems.push_back(
+        {options.PathOf("password"), options.String("password"), "another", options.String("password") + " is wrong"});
   };
   source.create = [](const operators::Options&) -> Result<std::unique_ptr<operators::Source>> {
     return Error(Status::Internal("only a type"));

@@ -25,10 +25,12 @@ class AggregateTest : public testing::TestWithParam<HarnessMode> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Modes, AggregateTest, testing::Values(HarnessMode::kPlain, HarnessMode::kRestore, HarnessMode::kRescale),
+INSTANTIATE_TEST_SUITE_P(Modes, AggregateTest,
+                         testing::Values(HarnessMode::kPlain, HarnessMode::kRestore, HarnessMode::kRescale),
                          [](const auto& mode) { return HarnessModeName(mode.param); });
 
-constexpr char kAll[] = R"("n": {"function": "count"}, "a": {"function": "count", "column": "v"}, "s": {"function": "sum", "column": "v"},
+constexpr char kAll[] =
+    R"("n": {"function": "count"}, "a": {"function": "count", "column": "v"}, "s": {"function": "sum", "column": "v"},
     "lo": {"function": "min", "column": "v"}, "hi": {"function": "max", "column": "v"}, "m": {"function": "avg", "column": "v"})";
 
 TEST_P(AggregateTest, AnswersEachRow) {
@@ -44,7 +46,9 @@ TEST_P(AggregateTest, AnswersEachRow) {
 
 TEST_P(AggregateTest, FollowsRowsThatAreTakenBack) {
   OperatorTestHarness harness = Make(kAll);
-  ASSERT_TRUE(harness.Process({R"({"k": 1, "v": 3})", R"({"k": 1, "v": 1})", R"({"k": 1, "v": 1})", R"({"k": 1, "v": 5})"}).ok());
+  ASSERT_TRUE(
+      harness.Process({R"({"k": 1, "v": 3})", R"({"k": 1, "v": 1})", R"({"k": 1, "v": 1})", R"({"k": 1, "v": 5})"})
+          .ok());
   harness.Take();
   ASSERT_TRUE(harness.Process({R"(-U {"k": 1, "v": 1})"}).ok());
   ASSERT_TRUE(harness.Process({R"(-D {"k": 1, "v": 1})"}).ok());
@@ -71,7 +75,8 @@ TEST_P(AggregateTest, PutsOldValuesInFrontWhereAsked) {
 }
 
 TEST_P(AggregateTest, AnswersTheLastRowOfAKeyInABatch) {
-  OperatorTestHarness harness = Make(R"("s": {"function": "sum", "column": "v"})", R"(, "emit": "per-batch", "changelog": "retract")");
+  OperatorTestHarness harness =
+      Make(R"("s": {"function": "sum", "column": "v"})", R"(, "emit": "per-batch", "changelog": "retract")");
   ASSERT_TRUE(harness.Process({R"({"k": 1, "v": 1})", R"({"k": 1, "v": 2})", R"({"k": 1, "v": 3})"}).ok());
   EXPECT_EQ(harness.Take(), Rows{R"(+I {"k":1,"s":6})"});
   ASSERT_TRUE(harness.Process({R"({"k": 1, "v": 4})", R"(-D {"k": 1, "v": 1})"}).ok());
@@ -94,10 +99,14 @@ TEST_P(AggregateTest, ABadRowChangesNothing) {
                                   R"(+U {"k":1,"n":2,"a":2,"s":5,"lo":2,"hi":3,"m":2.5000000000000000})"}));
   const Rows letters = harness.TakeSide("dead-letter");
   ASSERT_EQ(letters.size(), 3U);
-  EXPECT_NE(letters[0].find(R"("key":"1","value":"{\"k\":1,\"v\":\"two\"}","error":"\"s\" (sum of v) of key 1: a string is no number: \"two\"")"),
-            std::string::npos)
+  EXPECT_NE(
+      letters[0].find(
+          R"("key":"1","value":"{\"k\":1,\"v\":\"two\"}","error":"\"s\" (sum of v) of key 1: a string is no number: \"two\"")"),
+      std::string::npos)
       << letters[0];
-  EXPECT_NE(letters[1].find("\\\"lo\\\" (min of v) of key 1: a value is taken back that was never added"), std::string::npos) << letters[1];
+  EXPECT_NE(letters[1].find("\\\"lo\\\" (min of v) of key 1: a value is taken back that was never added"),
+            std::string::npos)
+      << letters[1];
   EXPECT_NE(letters[2].find("a row of key 9 is taken back, and the key has no rows"), std::string::npos) << letters[2];
 }
 
@@ -139,14 +148,18 @@ TEST_P(AggregateTest, EqualsTheSlowWay) {
     } else {
       group.insert(v);
     }
-    ASSERT_TRUE(harness.Process({std::string(retract ? "-D" : "+I") + R"( {"k": )" + std::to_string(k) + R"(, "v": )" + std::to_string(v) + "}"}).ok());
+    ASSERT_TRUE(harness
+                    .Process({std::string(retract ? "-D" : "+I") + R"( {"k": )" + std::to_string(k) + R"(, "v": )" +
+                              std::to_string(v) + "}"})
+                    .ok());
     const std::multiset<int64_t>& shown = group.empty() ? before : group;
     int64_t sum = 0;
     for (const int64_t value : shown) sum += value;
     const std::string kind = before.empty() ? "+I" : (group.empty() ? "-D" : "+U");
     const std::string n = std::to_string(shown.size());
-    const std::string expected = kind + R"( {"k":)" + std::to_string(k) + R"(,"n":)" + n + R"(,"a":)" + n + R"(,"s":)" + std::to_string(sum) +
-                                 R"(,"lo":)" + std::to_string(*shown.begin()) + R"(,"hi":)" + std::to_string(*shown.rbegin()) + R"(,"m":)";
+    const std::string expected = kind + R"( {"k":)" + std::to_string(k) + R"(,"n":)" + n + R"(,"a":)" + n + R"(,"s":)" +
+                                 std::to_string(sum) + R"(,"lo":)" + std::to_string(*shown.begin()) + R"(,"hi":)" +
+                                 std::to_string(*shown.rbegin()) + R"(,"m":)";
     const Rows rows = harness.Take();
     ASSERT_EQ(rows.size(), 1U);
     ASSERT_EQ(rows[0].substr(0, expected.size()), expected) << i;
@@ -154,9 +167,12 @@ TEST_P(AggregateTest, EqualsTheSlowWay) {
 }
 
 TEST(AggregateOptionsTest, AreChecked) {
-  EXPECT_EQ(ProblemsOf(AggregateType(), R"({"aggregates": {"x": {"function": "sum"}}})"), Rows{"/aggregates/x/column: a sum without a column"});
-  EXPECT_EQ(ProblemsOf(AggregateType(), R"({"aggregates": {"x": {"function": "mean", "column": "v"}}})"), Rows{"/aggregates/x/function: unknown function \"mean\""});
-  EXPECT_EQ(ProblemsOf(AggregateType(), R"({"keys": "x", "aggregates": {"x": {"function": "count"}}})"), Rows{"/aggregates/x: aggregate \"x\" has the name of a key"});
+  EXPECT_EQ(ProblemsOf(AggregateType(), R"({"aggregates": {"x": {"function": "sum"}}})"),
+            Rows{"/aggregates/x/column: a sum without a column"});
+  EXPECT_EQ(ProblemsOf(AggregateType(), R"({"aggregates": {"x": {"function": "mean", "column": "v"}}})"),
+            Rows{"/aggregates/x/function: unknown function \"mean\""});
+  EXPECT_EQ(ProblemsOf(AggregateType(), R"({"keys": "x", "aggregates": {"x": {"function": "count"}}})"),
+            Rows{"/aggregates/x: aggregate \"x\" has the name of a key"});
   EXPECT_EQ(ProblemsOf(AggregateType(), R"({"aggregates": {}})"), Rows{"/aggregates: \"aggregates\" is empty"});
 }
 

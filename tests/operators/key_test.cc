@@ -29,22 +29,35 @@ TEST(KeyTest, EqualNumbersGiveTheSameKeyWhateverTheirText) {
 }
 
 TEST(KeyTest, DifferentValuesGiveDifferentKeys) {
-  const std::vector<std::string> keys = {
-      KeyOf({Value::Absent()}), KeyOf({Value::Null()}), KeyOf({Value::Bool(false)}), KeyOf({Value::Bool(true)}),
-      KeyOf({Value::Int64(0)}), KeyOf({Value::Int64(-1)}), KeyOf({Value::Int64(1)}), KeyOf({Number("0.1")}),
-      KeyOf({Value::Double(1)}), KeyOf({String("")}), KeyOf({String("1")}), KeyOf({Value::Text(ValueType::kBytes, "1")}),
-      KeyOf({Value::Text(ValueType::kJson, "1")}), KeyOf({Value::Temporal(ValueType::kDate, 1)}),
-      KeyOf({Value::Temporal(ValueType::kTime, 1)}), KeyOf({Value::Temporal(ValueType::kTimestamp, 1)}),
-      KeyOf({Value::Temporal(ValueType::kTimestampTz, 1)}), KeyOf({String("a"), String("bc")}),
-      KeyOf({String("ab"), String("c")}), KeyOf({String("abc")}), KeyOf({String("abc"), Value::Null()}),
-      KeyOf({Value::Null(), String("abc")})};
+  const std::vector<std::string> keys = {KeyOf({Value::Absent()}),
+                                         KeyOf({Value::Null()}),
+                                         KeyOf({Value::Bool(false)}),
+                                         KeyOf({Value::Bool(true)}),
+                                         KeyOf({Value::Int64(0)}),
+                                         KeyOf({Value::Int64(-1)}),
+                                         KeyOf({Value::Int64(1)}),
+                                         KeyOf({Number("0.1")}),
+                                         KeyOf({Value::Double(1)}),
+                                         KeyOf({String("")}),
+                                         KeyOf({String("1")}),
+                                         KeyOf({Value::Text(ValueType::kBytes, "1")}),
+                                         KeyOf({Value::Text(ValueType::kJson, "1")}),
+                                         KeyOf({Value::Temporal(ValueType::kDate, 1)}),
+                                         KeyOf({Value::Temporal(ValueType::kTime, 1)}),
+                                         KeyOf({Value::Temporal(ValueType::kTimestamp, 1)}),
+                                         KeyOf({Value::Temporal(ValueType::kTimestampTz, 1)}),
+                                         KeyOf({String("a"), String("bc")}),
+                                         KeyOf({String("ab"), String("c")}),
+                                         KeyOf({String("abc")}),
+                                         KeyOf({String("abc"), Value::Null()}),
+                                         KeyOf({Value::Null(), String("abc")})};
   EXPECT_EQ(std::set<std::string>(keys.begin(), keys.end()).size(), keys.size());
 }
 
 TEST(KeyTest, DecodesToTheValues) {
-  const std::string key = KeyOf({Value::Int64(std::numeric_limits<int64_t>::min()), String("n\xC3\xB6rd"), Value::Null(),
-                                 Number("1.50"), Value::Double(2.5), Value::Temporal(ValueType::kDate, -3), Value::Bool(true),
-                                 Value::Absent()});
+  const std::string key =
+      KeyOf({Value::Int64(std::numeric_limits<int64_t>::min()), String("n\xC3\xB6rd"), Value::Null(), Number("1.50"),
+             Value::Double(2.5), Value::Temporal(ValueType::kDate, -3), Value::Bool(true), Value::Absent()});
   std::vector<Value> values(8);
   ASSERT_TRUE(DecodeKey(key, values));
   EXPECT_EQ(values[0].int64_value(), std::numeric_limits<int64_t>::min());
@@ -64,7 +77,8 @@ TEST(KeyTest, RefusesOtherBytes) {
   std::vector<Value> one(1);
   EXPECT_TRUE(DecodeKey(key, two));
   EXPECT_FALSE(DecodeKey(key, one));
-  for (size_t size = 0; size < key.size(); ++size) EXPECT_FALSE(DecodeKey(std::string_view(key).substr(0, size), two)) << size;
+  for (size_t size = 0; size < key.size(); ++size)
+    EXPECT_FALSE(DecodeKey(std::string_view(key).substr(0, size), two)) << size;
   EXPECT_FALSE(DecodeKey("\x7f", one));
 }
 

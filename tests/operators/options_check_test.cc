@@ -53,7 +53,8 @@ TEST(OptionsCheckTest, FillsInDefaults) {
 }
 
 TEST(OptionsCheckTest, TakesWhatIsGiven) {
-  const Options options = OptionsOf(Specs(), R"({"topics": ["a", "b"], "retries": 1e1, "linger": "2m", "buffer": 1000, "mode": "safe",
+  const Options options =
+      OptionsOf(Specs(), R"({"topics": ["a", "b"], "retries": 1e1, "linger": "2m", "buffer": 1000, "mode": "safe",
       "tls": {"verify": false}, "columns": {"z": {"type": "x"}, "a": {"type": "y"}}, "properties": {"a.b": 5, "c": true}})");
   EXPECT_EQ(options.Strings("topics").size(), 2U);
   EXPECT_EQ(options.Integer("retries"), 10);
@@ -67,7 +68,8 @@ TEST(OptionsCheckTest, TakesWhatIsGiven) {
 }
 
 TEST(OptionsCheckTest, ReportsEveryProblemAtOnce) {
-  const Rows problems = ProblemsOf(TestType(), R"({"retrys": 1, "retries": 11, "linger": "5 years", "buffer": -1, "mode": "saef",
+  const Rows problems =
+      ProblemsOf(TestType(), R"({"retrys": 1, "retries": 11, "linger": "5 years", "buffer": -1, "mode": "saef",
       "tls": {"verify": "no", "x/y": 1}, "columns": {"a": {}}, "properties": [1]})");
   const Rows expected = {
       "/retrys: unknown key \"retrys\" (did you mean \"retries\"?)",

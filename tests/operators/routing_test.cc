@@ -17,7 +17,8 @@ class RoutingTest : public testing::TestWithParam<HarnessMode> {
   HarnessOptions options() const { return {.mode = GetParam()}; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Modes, RoutingTest, testing::Values(HarnessMode::kPlain, HarnessMode::kRestore, HarnessMode::kRescale),
+INSTANTIATE_TEST_SUITE_P(Modes, RoutingTest,
+                         testing::Values(HarnessMode::kPlain, HarnessMode::kRestore, HarnessMode::kRescale),
                          [](const auto& mode) { return HarnessModeName(mode.param); });
 
 // Keeps batches, for what texts of rows don't show.
@@ -61,8 +62,10 @@ TEST_P(RoutingTest, KeyByRefusesRowsWithoutTheColumn) {
   EXPECT_TRUE(letters.Process({R"({"di": 2})"}).ok());
   EXPECT_TRUE(letters.Process({R"({"id": 3})"}).ok());
   EXPECT_EQ(letters.Take(), Rows{R"(+I {"id":3})"});
-  EXPECT_EQ(letters.TakeSide("dead-letter"),
-            Rows{R"(+I {"topic":null,"partition":null,"offset":null,"key":null,"value":"{\"di\":2}","error":"the row has no key column \"id\"","uid":"tested"})"});
+  EXPECT_EQ(
+      letters.TakeSide("dead-letter"),
+      Rows{
+          R"(+I {"topic":null,"partition":null,"offset":null,"key":null,"value":"{\"di\":2}","error":"the row has no key column \"id\"","uid":"tested"})"});
   EXPECT_EQ(letters.metrics().bad_records.load(), 1U);
 
   OperatorTestHarness skips(KeyByType(), R"({"keys": "id", "on-error": "skip"})", options());
@@ -114,7 +117,8 @@ TEST_P(RoutingTest, ARowWithoutAnswerGoesNowhere) {
 
 TEST(RouteTest, ChecksItsOptionsAndNamesItsOutputs) {
   const OperatorType type = RouteType();
-  EXPECT_EQ(type.side_outputs(OptionsOf(type.options, std::string(kRoutes) + "}")), (std::vector<std::string>{"large", "paid", "rest"}));
+  EXPECT_EQ(type.side_outputs(OptionsOf(type.options, std::string(kRoutes) + "}")),
+            (std::vector<std::string>{"large", "paid", "rest"}));
   EXPECT_EQ(ProblemsOf(type, R"({"routes": {}})"), Rows{"/routes: \"routes\" is empty"});
   EXPECT_EQ(ProblemsOf(type, R"({"routes": {"a.b": "true"}})").size(), 1U);
   EXPECT_EQ(ProblemsOf(type, R"({"routes": {"a": "x = "}})").size(), 1U);
@@ -147,7 +151,9 @@ TEST(DeadLetterTest, KeepsTheOriginalRecord) {
   } output;
   ASSERT_TRUE(kept.EmitTo(output).ok());
   ASSERT_EQ(output.rows.size(), 300U);
-  EXPECT_EQ(output.rows[0], R"(+I {"topic":"orders","partition":3,"offset":42,"key":null,"value":"\\x7b62726f6b656e","error":"no JSON","uid":"orders"})");
+  EXPECT_EQ(
+      output.rows[0],
+      R"(+I {"topic":"orders","partition":3,"offset":42,"key":null,"value":"\\x7b62726f6b656e","error":"no JSON","uid":"orders"})");
   EXPECT_EQ(metrics.bad_records.load(), 300U);
 }
 
