@@ -52,7 +52,7 @@ std::vector<OptionSpec> FileSourceOptionSpecs() {
        .doc = "A longer line is a bad record.",
        .min = 16,
        .max = int64_t{1} << 30}};
-  specs.push_back(BadRecordOption());
+  specs.push_back(operators::OnErrorSpec());
   for (OptionSpec& spec : DeserializerOptions()) specs.push_back(std::move(spec));
   return specs;
 }
@@ -102,7 +102,7 @@ operators::SourceType FileSourceType(FileSystem& fs, std::string working_directo
     source.follow = options.Bool("follow");
     source.discovery_interval = options.Time("discovery-interval");
     source.line_bytes_max = static_cast<uint64_t>(options.Integer("max-line-bytes"));
-    source.bad_records = BadRecordPolicyOf(options);
+    source.bad_records = operators::OnError(options);
     source.format = options;
     return std::make_unique<FileSource>(fs, std::move(source));
   };

@@ -6,17 +6,13 @@
 
 #include "base/status.h"
 #include "connectors/format/format.h"
+#include "operators/dead_letter.h"
 #include "operators/metrics.h"
-#include "operators/options.h"
 #include "operators/source.h"
 
 namespace weir::connectors {
 
-enum class BadRecordPolicy : uint8_t { kFail, kSkip, kDeadLetter };
-
-// The option "bad-records": fail (default), skip, dead-letter.
-operators::OptionSpec BadRecordOption();
-BadRecordPolicy BadRecordPolicyOf(const operators::Options& options);
+using operators::BadRecordPolicy;
 
 // `problem` is what Deserialize returned. kFail: the error that ends the task, naming topic, partition and offset.
 // kSkip: counts. kDeadLetter: counts, and emits one row to the dead-letter output (operators/dead_letter.h) with topic,

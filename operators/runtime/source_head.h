@@ -57,6 +57,8 @@ class SourceHead {
   // Writes splits and events into the state; returns the offsets for people: a JSON object, split id -> position.
   Result<std::string> SnapshotState(CheckpointId checkpoint);
   Status NotifyCheckpointApplied(CheckpointId checkpoint);
+  // When Poll has to be called though nobody wakes the task.
+  std::optional<MonotonicTime> NextDeadline() const { return source_.reader->NextDeadline(); }
   const std::string& uid() const { return source_.uid; }
 
  private:

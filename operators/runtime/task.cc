@@ -67,6 +67,10 @@ StepResult Task::Step() {
   return *result;
 }
 
+std::optional<MonotonicTime> Task::NextDeadline() const {
+  return source_ != nullptr && state_ == State::kRunning ? source_->NextDeadline() : std::nullopt;
+}
+
 Result<StepResult> Task::TryStep() {
   if (state_ == State::kOpening) {
     WEIR_RETURN_IF_ERROR(Open());

@@ -66,6 +66,7 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
 
   // Executor. kFinished after a failure, which the acknowledger has heard.
   StepResult Step() override;
+  std::optional<MonotonicTime> NextDeadline() const override;
 
   // Participant: any thread.
   void TriggerCheckpoint(const checkpoint::CheckpointBarrier& barrier) override;

@@ -206,7 +206,7 @@ TEST_F(FileSourceTest, BadAndLongLinesAreSkippedOrPutAside) {
   WriteText("/in/a", Line(1) + "{\"n\":}\n" + "{\"long\":\"" + std::string(3'000'000, 'x') + "\"}\n" + Line(2) +
                          std::string(200, 'y'));
   for (const char* policy : {"skip", "dead-letter"}) {
-    Use({{"path", RawText("/in/a")}, {"bad-records", RawText(policy)}, {"max-line-bytes", RawNumber("100")}});
+    Use({{"path", RawText("/in/a")}, {"on-error", RawText(policy)}, {"max-line-bytes", RawNumber("100")}});
     metrics_.bad_records = 0;
     enumerated_.reset();
     splits_.clear();
