@@ -1,6 +1,7 @@
 // `weir validate` and `weir schema`, and the reading of definitions that `weir run` shares.
 #include "jobs/definition_command.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "base/process.h"
@@ -26,8 +27,9 @@ std::optional<ParsedDefinition> LoadDefinition(const DefinitionArguments& argume
   auto parsed = ParseJobDefinition(inputs, registry);
   if (!parsed.has_value()) {
     for (const DefinitionProblem& problem : parsed.error()) std::cerr << ToString(problem) << "\n";
-    std::cerr << arguments.path << ": " << parsed.error().size()
-              << (parsed.error().size() == 1 ? " problem\n" : " problems\n");
+    const auto errors = std::count_if(parsed.error().begin(), parsed.error().end(),
+                                      [](const DefinitionProblem& problem) { return !problem.warning; });
+    std::cerr << arguments.path << ": " << errors << (errors == 1 ? " problem\n" : " problems\n");
     return std::nullopt;
   }
   for (const DefinitionProblem& warning : parsed->warnings) std::cerr << ToString(warning) << "\n";
@@ -45,7 +47,7 @@ ExitCode ValidateCommand(const DefinitionArguments& arguments) {
 
 ExitCode SchemaCommand() {
   const Connections connections;
-  std::cout << DefinitionSchema(connections.registry()) << "\n";
+  std::cout << DefinitionSchema(connections.registry());
   return ExitCode::kOk;
 }
 

@@ -2,7 +2,6 @@
 // job on it, is killed with -9 midway and started again; in the end what lies in the sink's folder is compared with
 // totals computed straight from the input.
 #include <csignal>
-#include <cstdio>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -82,12 +81,10 @@ Result<Found> ReadFolder(FileSystem& fs, const std::string& folder) {
   return found;
 }
 
-bool SameTotal(const std::string& found, int64_t cents) {
-  char expected[48];
-  std::snprintf(expected, sizeof expected, "%lld.%02lld", static_cast<long long>(cents / 100),
-                static_cast<long long>(cents % 100));
-  const double difference = std::strtod(found.c_str(), nullptr) - std::strtod(expected, nullptr);
-  return found == expected || (difference > -0.001 && difference < 0.001);
+// 123456 -> "1234.56".
+std::string DecimalOf(int64_t cents) {
+  const std::string fraction = std::to_string(cents % 100);
+  return std::to_string(cents / 100) + (fraction.size() < 2 ? ".0" : ".") + fraction;
 }
 
 // The first difference between what was found and what the feed added up; empty: none.
@@ -103,9 +100,9 @@ std::string Compare(const Found& found, const DemoFeed& feed) {
     if (it == found.totals.end() || it->second.size() != expected.orders || it->second.rbegin()->first != expected.orders) {
       return "customer " + std::to_string(customer) + " has not each count from 1 to " + std::to_string(expected.orders);
     }
-    if (!SameTotal(it->second.rbegin()->second, expected.cents)) {
-      return "customer " + std::to_string(customer) + " has total " + it->second.rbegin()->second + ", expected cents " +
-             std::to_string(expected.cents);
+    if (it->second.rbegin()->second != DecimalOf(expected.cents)) {
+      return "customer " + std::to_string(customer) + " has total " + it->second.rbegin()->second + ", expected " +
+             DecimalOf(expected.cents);
     }
   }
   return {};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "jobs/gated_writer.h"
 #include "state/key_groups.h"
 
 namespace weir::jobs {
@@ -192,7 +191,7 @@ Status JobBuilder::FillChain(const Vertex& vertex, operators::TaskOptions& task)
     if (definition.kind == NodeKind::kSink) {
       auto writer = job_.sinks_[node]->CreateWriter();
       if (!writer.has_value()) return writer.error().WithContext(definition.id);
-      task.sink = {definition.id, std::make_unique<GatedWriter>(std::move(*writer), job_.output_blocked_)};
+      task.sink = {definition.id, std::move(*writer)};
       continue;
     }
     auto instance = job_.ports_.registry->FindOperator(definition.type)->create(definition.options);
@@ -223,6 +222,7 @@ Status JobBuilder::CreateTasks() {
       task.snapshots = job_.snapshots_.get();
       task.acknowledger = job_.control_.get();
       task.wakeup = &slots_.at(plan.id)->wakeup();
+      task.sinks_held = job_.output_blocked_.get();
       task.batches_per_step = options_.batches_per_step;
       job_.tasks_.push_back(std::make_unique<operators::Task>(std::move(task)));
     }
