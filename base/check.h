@@ -33,17 +33,18 @@ template <class A, class B>
 
 }  // namespace weir::check_internal
 
-#define WEIR_CHECK(condition)                                                                  \
-  do {                                                                                         \
-    if (!(condition)) [[unlikely]] ::weir::check_internal::Fail(__FILE__, __LINE__, #condition, {}); \
+#define WEIR_CHECK(condition)                                           \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]]                                      \
+      ::weir::check_internal::Fail(__FILE__, __LINE__, #condition, {}); \
   } while (false)
 
-#define WEIR_CHECK_COMPARE(a, op, b)                                                                       \
-  do {                                                                                                     \
-    const auto& weir_a_ = (a);                                                                             \
-    const auto& weir_b_ = (b);                                                                             \
-    if (!(weir_a_ op weir_b_)) [[unlikely]]                                                                \
-      ::weir::check_internal::FailCompare(__FILE__, __LINE__, #a " " #op " " #b, weir_a_, weir_b_);        \
+#define WEIR_CHECK_COMPARE(a, op, b)                                                                \
+  do {                                                                                              \
+    const auto& weir_a_ = (a);                                                                      \
+    const auto& weir_b_ = (b);                                                                      \
+    if (!(weir_a_ op weir_b_)) [[unlikely]]                                                         \
+      ::weir::check_internal::FailCompare(__FILE__, __LINE__, #a " " #op " " #b, weir_a_, weir_b_); \
   } while (false)
 
 #define WEIR_CHECK_EQ(a, b) WEIR_CHECK_COMPARE(a, ==, b)

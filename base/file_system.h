@@ -57,8 +57,8 @@ class FileSystem {
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
   // A second name for the same bytes. AlreadyExists if `to` is there; kFailedPrecondition across devices.
   virtual Status Link(const std::string& from, const std::string& to) = 0;
-  virtual Status Remove(const std::string& path) = 0;            // one file; NotFound
-  virtual Status RemoveTree(const std::string& path) = 0;        // a folder and what it holds; ok if missing
+  virtual Status Remove(const std::string& path) = 0;             // one file; NotFound
+  virtual Status RemoveTree(const std::string& path) = 0;         // a folder and what it holds; ok if missing
   virtual Status CreateDirectories(const std::string& path) = 0;  // with parents; ok if there
   virtual Result<std::vector<std::string>> List(const std::string& path) = 0;  // names, sorted, without . and ..
   // Makes the names in `path` durable.
@@ -78,8 +78,8 @@ class FileSystem {
 Result<std::string> ReadFile(FileSystem& fs, const std::string& path);
 // Writes `path`.tmp, syncs, renames, syncs the folder: afterwards `path` has the old content or the new one.
 Status WriteFileDurably(FileSystem& fs, const std::string& path, std::string_view content);
-// Makes `path` with what is missing above it, and makes every name on the way durable, also one that was there: an earlier
-// process may have made it and died. Folders above that may not be opened were not made by us.
+// Makes `path` with what is missing above it, and makes every name on the way durable, also one that was there: an
+// earlier process may have made it and died. Folders above that may not be opened were not made by us.
 Status CreateDirectoriesDurably(FileSystem& fs, const std::string& path);
 // Syncs the bytes of an existing file.
 Status SyncFile(FileSystem& fs, const std::string& path);

@@ -1,5 +1,5 @@
-// The process as its environment sees it: environment variables, signals, sizes, children. For the command line only; the main
-// thread's.
+// The process as its environment sees it: environment variables, signals, sizes, children. For the command line only;
+// the main thread's.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace weir {
 
-// Nothing if the variable is not set; an empty text if it is set to nothing. Any thread, as long as nobody changes them.
+// Nothing if the variable is not set; an empty text if it is set to nothing. Any thread, as long as nobody changes
+// them.
 std::optional<std::string> EnvironmentVariable(const std::string& name);
 // Absolute; empty if the folder is gone.
 std::string CurrentDirectory();
@@ -25,7 +26,8 @@ uint64_t ResidentBytes();
 // User and system CPU time of the process so far.
 Duration CpuTime();
 
-// SIGINT and SIGTERM as values instead of sudden death. Make it before any other thread exists: threads inherit the mask.
+// SIGINT and SIGTERM as values instead of sudden death. Make it before any other thread exists: threads inherit the
+// mask.
 class SignalWaiter {
  public:
   SignalWaiter();

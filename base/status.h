@@ -65,7 +65,8 @@ class [[nodiscard]] Status {
 template <class T>
 using Result = std::expected<T, Status>;
 
-// Lets a Status leave a function that returns a Result: `return Error(status)` or `return Error(Status::NotFound(...))`.
+// Lets a Status leave a function that returns a Result: `return Error(status)` or `return
+// Error(Status::NotFound(...))`.
 inline std::unexpected<Status> Error(Status status) { return std::unexpected<Status>(std::move(status)); }
 
 namespace status_internal {
@@ -86,16 +87,16 @@ struct Propagate {
 #define WEIR_CONCAT(a, b) WEIR_CONCAT_INNER(a, b)
 
 // Leaves the function (which returns Status or Result) if `expr`, a Status, is not ok.
-#define WEIR_RETURN_IF_ERROR(expr)                                                                             \
-  do {                                                                                                         \
-    if (::weir::Status weir_status_ = (expr); !weir_status_.ok()) {                                            \
-      return ::weir::status_internal::Propagate{std::move(weir_status_)};                                      \
-    }                                                                                                          \
+#define WEIR_RETURN_IF_ERROR(expr)                                        \
+  do {                                                                    \
+    if (::weir::Status weir_status_ = (expr); !weir_status_.ok()) {       \
+      return ::weir::status_internal::Propagate{std::move(weir_status_)}; \
+    }                                                                     \
   } while (false)
 
 // `lhs` becomes the value of `expr`, a Result; leaves the function if it holds an error.
 #define WEIR_ASSIGN_OR_RETURN(lhs, expr) WEIR_ASSIGN_OR_RETURN_INNER(WEIR_CONCAT(weir_result_, __LINE__), lhs, expr)
-#define WEIR_ASSIGN_OR_RETURN_INNER(name, lhs, expr)                                     \
-  auto name = (expr);                                                                    \
+#define WEIR_ASSIGN_OR_RETURN_INNER(name, lhs, expr)                                         \
+  auto name = (expr);                                                                        \
   if (!name.has_value()) return ::weir::status_internal::Propagate{std::move(name).error()}; \
   lhs = std::move(*name)

@@ -152,9 +152,8 @@ void RunExchange(int64_t rows, uint32_t sinks) {
 void SourceExchangeSink(benchmark::State& state) {
   constexpr int64_t kRows = 4'000'000;
   for (auto _ : state) RunExchange(kRows, static_cast<uint32_t>(state.range(0)));
-  state.counters["cpu_s_per_million"] =
-      benchmark::Counter(static_cast<double>(state.iterations() * kRows) / 1e6,
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["cpu_s_per_million"] = benchmark::Counter(static_cast<double>(state.iterations() * kRows) / 1e6,
+                                                           benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(SourceExchangeSink)->Arg(1)->Arg(2)->Arg(4)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
 

@@ -1,7 +1,8 @@
 // What keyed state costs. state_bench CASE [ARGUMENT...]; each case prints one line a figure.
 //
 //   memory KEYS DIR             read-modify-write of entries that stay in memory, 8-byte keys, 100-byte values
-//   budget KEYS BUDGET_MB DIR   KEYS entries of 100 bytes under a budget, two checkpoints a million; then 20 checkpoints
+//   budget KEYS BUDGET_MB DIR   KEYS entries of 100 bytes under a budget, two checkpoints a million; then 20
+//   checkpoints
 //                               with 1 % of the keys changed each, a restore, and a check of every entry
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -31,13 +32,13 @@ constexpr size_t kBatch = 1000;
 double CpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-double WallSeconds() {
-  return static_cast<double>(SystemClock().Now().ns) / 1e9;
-}
+double WallSeconds() { return static_cast<double>(SystemClock().Now().ns) / 1e9; }
 
 long PeakResidentMb() {
   rusage usage{};
@@ -133,16 +134,19 @@ class Bench {
       for (const StateFile& file : newest_.files) state_bytes += file.size_bytes;
     }
     const uint64_t dump = keys * (kValueSize + 8);
-    std::printf("budget 20 checkpoints of 1%%: new_mb=%llu full_dumps_mb=%llu share=%.3f store_mb=%llu cpu_s=%.1f peak_rss_mb=%ld\n",
-                static_cast<unsigned long long>(bytes >> 20), static_cast<unsigned long long>(dump * 20 >> 20),
-                static_cast<double>(bytes) / static_cast<double>(dump * 20),
-                static_cast<unsigned long long>(state_bytes >> 20), CpuSeconds() - cpu, PeakResidentMb());
+    std::printf(
+        "budget 20 checkpoints of 1%%: new_mb=%llu full_dumps_mb=%llu share=%.3f store_mb=%llu cpu_s=%.1f "
+        "peak_rss_mb=%ld\n",
+        static_cast<unsigned long long>(bytes >> 20), static_cast<unsigned long long>(dump * 20 >> 20),
+        static_cast<double>(bytes) / static_cast<double>(dump * 20), static_cast<unsigned long long>(state_bytes >> 20),
+        CpuSeconds() - cpu, PeakResidentMb());
     wall = WallSeconds();
     state_.reset();
     Open({newest_});
     std::printf("budget restore wall_s=%.2f\n", WallSeconds() - wall);
     Check(times);
-    std::printf("budget exact: %llu entries, peak_rss_mb=%ld\n", static_cast<unsigned long long>(keys), PeakResidentMb());
+    std::printf("budget exact: %llu entries, peak_rss_mb=%ld\n", static_cast<unsigned long long>(keys),
+                PeakResidentMb());
   }
 
  private:
@@ -242,7 +246,8 @@ int Main(int count, char** arguments) {
     return 0;
   }
   if (what == "budget" && count == 5) {
-    Bench(std::strtoull(arguments[3], nullptr, 10) << 20, arguments[4]).Budget(std::strtoull(arguments[2], nullptr, 10));
+    Bench(std::strtoull(arguments[3], nullptr, 10) << 20, arguments[4])
+        .Budget(std::strtoull(arguments[2], nullptr, 10));
     return 0;
   }
   std::fprintf(stderr, "usage: state_bench memory KEYS DIR | budget KEYS BUDGET_MB DIR\n");

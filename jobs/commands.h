@@ -19,13 +19,13 @@ struct DefinitionArguments {
 
 struct RunArguments {
   DefinitionArguments definition;
-  std::string restore = "latest";  // latest | none | path of a checkpoint
-  std::optional<uint64_t> rewind;  // --rewind=N: the newest checkpoint that may be given up
-  std::optional<uint64_t> assume;  // --assume N: what a system without a marker is taken to have
+  std::string restore = "latest";        // latest | none | path of a checkpoint
+  std::optional<uint64_t> rewind;        // --rewind=N: the newest checkpoint that may be given up
+  std::optional<uint64_t> assume;        // --assume N: what a system without a marker is taken to have
   std::vector<std::string> drop_output;  // systems whose waiting output may be dropped
   bool allow_non_restored_state = false;
-  uint32_t workers = 0;            // threads that run tasks; 0: the machine's cores
-  bool quiet = false;              // no status lines
+  uint32_t workers = 0;  // threads that run tasks; 0: the machine's cores
+  bool quiet = false;    // no status lines
 };
 
 ExitCode RunCommand(const RunArguments& arguments);

@@ -7,7 +7,8 @@ namespace weir::jobs {
 
 Connections::Connections() : file_system_(NewPosixFileSystem()), kafka_(connectors::NewRdKafkaClientFactory()) {
   operators::RegisterOperators(registry_);
-  connectors::RegisterConnectors(registry_, {.file_system = file_system_.get(), .kafka = kafka_.get(), .working_directory = CurrentDirectory()});
+  connectors::RegisterConnectors(
+      registry_, {.file_system = file_system_.get(), .kafka = kafka_.get(), .working_directory = CurrentDirectory()});
 }
 
 Connections::~Connections() = default;

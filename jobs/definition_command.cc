@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <iostream>
 
-#include "base/process.h"
 #include "base/fault_site.h"
 #include "base/file_system.h"
+#include "base/process.h"
 #include "jobs/definition_schema.h"
 
 namespace weir::jobs {
 
-std::optional<ParsedDefinition> LoadDefinition(const DefinitionArguments& arguments, const operators::Registry& registry,
-                                               FileSystem& fs) {
+std::optional<ParsedDefinition> LoadDefinition(const DefinitionArguments& arguments,
+                                               const operators::Registry& registry, FileSystem& fs) {
   const auto text = ReadFile(fs, arguments.path);
   if (!text.has_value()) {
     std::cerr << "weir: can't read the job definition " << arguments.path << ": " << text.error().message() << "\n";

@@ -27,7 +27,7 @@ class Connections {
 };
 
 // Reads and checks; prints every problem to standard error. Nothing: it has problems.
-std::optional<ParsedDefinition> LoadDefinition(const DefinitionArguments& arguments, const operators::Registry& registry,
-                                               FileSystem& fs);
+std::optional<ParsedDefinition> LoadDefinition(const DefinitionArguments& arguments,
+                                               const operators::Registry& registry, FileSystem& fs);
 
 }  // namespace weir::jobs

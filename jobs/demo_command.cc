@@ -1,12 +1,12 @@
 // `weir demo`: this process hosts a mock Kafka cluster and writes a changefeed of orders into it; a child runs the main
 // job on it, is killed with -9 midway and started again; in the end what lies in the sink's folder is compared with
 // totals computed straight from the input.
+#include <nlohmann/json.hpp>
+
 #include <csignal>
 #include <iostream>
 #include <map>
 #include <memory>
-
-#include <nlohmann/json.hpp>
 
 #include "base/file_system.h"
 #include "base/process.h"
@@ -30,20 +30,33 @@ std::string Definition(const std::string& bootstrap_servers, const std::string& 
   job["name"] = "orders";
   job["parallelism"] = 2;
   job["checkpoint"] = {{"storage", directory + "/checkpoints"}, {"interval", "1s"}};
-  job["sources"] = {{{"id", "orders"}, {"connector", "kafka"}, {"bootstrap-servers", bootstrap_servers},
-                     {"topics", "orders"}, {"format", "cockroachdb"}, {"key-columns", {"id"}}}};
-  job["operators"] = {
-      {{"id", "kept"}, {"type", "filter"}, {"input", "orders"}, {"where", "status <> 'returned'"}},
-      {{"id", "shaped"}, {"type", "project"}, {"input", "kept"},
-       {"columns", {{"customer", "customer_id"}, {"amount", "CAST(amount AS numeric(20, 2))"}}}},
-      {{"id", "by_customer"}, {"type", "key_by"}, {"input", "shaped"}, {"keys", {"customer"}}},
-      {{"id", "totals"}, {"type", "aggregate"}, {"input", "by_customer"},
-       {"aggregates", {{"orders", {{"function", "count"}}},
-                       {"total", {{"function", "sum"}, {"column", "amount"}}},
-                       {"largest", {{"function", "max"}, {"column", "amount"}}}}}}};
-  job["sinks"] = {{{"id", "totals_topic"}, {"connector", "kafka"}, {"input", "totals"},
-                   {"bootstrap-servers", bootstrap_servers}, {"topic", "customer_totals"}, {"key", {"customer"}}},
-                  {{"id", "totals_files"}, {"connector", "file"}, {"input", "totals"}, {"path", directory + "/totals"}}};
+  job["sources"] = {{{"id", "orders"},
+                     {"connector", "kafka"},
+                     {"bootstrap-servers", bootstrap_servers},
+                     {"topics", "orders"},
+                     {"format", "cockroachdb"},
+                     {"key-columns", {"id"}}}};
+  job["operators"] = {{{"id", "kept"}, {"type", "filter"}, {"input", "orders"}, {"where", "status <> 'returned'"}},
+                      {{"id", "shaped"},
+                       {"type", "project"},
+                       {"input", "kept"},
+                       {"columns", {{"customer", "customer_id"}, {"amount", "CAST(amount AS numeric(20, 2))"}}}},
+                      {{"id", "by_customer"}, {"type", "key_by"}, {"input", "shaped"}, {"keys", {"customer"}}},
+                      {{"id", "totals"},
+                       {"type", "aggregate"},
+                       {"input", "by_customer"},
+                       {"aggregates",
+                        {{"orders", {{"function", "count"}}},
+                         {"total", {{"function", "sum"}, {"column", "amount"}}},
+                         {"largest", {{"function", "max"}, {"column", "amount"}}}}}}};
+  job["sinks"] = {
+      {{"id", "totals_topic"},
+       {"connector", "kafka"},
+       {"input", "totals"},
+       {"bootstrap-servers", bootstrap_servers},
+       {"topic", "customer_totals"},
+       {"key", {"customer"}}},
+      {{"id", "totals_files"}, {"connector", "file"}, {"input", "totals"}, {"path", directory + "/totals"}}};
   return job.dump(2) + "\n";
 }
 
@@ -97,8 +110,10 @@ std::string Compare(const Found& found, const DemoFeed& feed) {
     const DemoTotal& expected = feed.totals()[customer];
     if (expected.orders == 0) continue;
     const auto it = found.totals.find(static_cast<int64_t>(customer));
-    if (it == found.totals.end() || it->second.size() != expected.orders || it->second.rbegin()->first != expected.orders) {
-      return "customer " + std::to_string(customer) + " has not each count from 1 to " + std::to_string(expected.orders);
+    if (it == found.totals.end() || it->second.size() != expected.orders ||
+        it->second.rbegin()->first != expected.orders) {
+      return "customer " + std::to_string(customer) + " has not each count from 1 to " +
+             std::to_string(expected.orders);
     }
     if (it->second.rbegin()->second != DecimalOf(expected.cents)) {
       return "customer " + std::to_string(customer) + " has total " + it->second.rbegin()->second + ", expected " +

@@ -15,8 +15,8 @@ std::vector<state::SubtaskStateHandle> HandlesFor(const std::set<std::string>& u
                                                   const checkpoint::CheckpointMetadata& restored) {
   std::vector<state::SubtaskStateHandle> handles;
   for (const auto& vertex : restored.vertices) {
-    const bool shares = std::any_of(vertex.uids.begin(), vertex.uids.end(),
-                                    [&](const std::string& uid) { return uids.contains(uid); });
+    const bool shares =
+        std::any_of(vertex.uids.begin(), vertex.uids.end(), [&](const std::string& uid) { return uids.contains(uid); });
     if (!shares) continue;
     for (const auto& subtask : vertex.subtasks) {
       if (!subtask.state.files.empty() && Overlap(subtask.state.range, range)) handles.push_back(subtask.state);
@@ -30,9 +30,9 @@ std::vector<state::SubtaskStateHandle> HandlesFor(const std::set<std::string>& u
 Result<ExecutionPlan> MakeExecutionPlan(const JobDefinition& job, const JobGraph& graph,
                                         const checkpoint::CheckpointMetadata* restored) {
   if (restored != nullptr && restored->key_groups != job.key_groups) {
-    return Error(Status::FailedPrecondition(
-        "the checkpoint was written with " + std::to_string(restored->key_groups) + " key groups, the definition has " +
-        std::to_string(job.key_groups) + " (/key-groups): set it to " + std::to_string(restored->key_groups)));
+    return Error(Status::FailedPrecondition("the checkpoint was written with " + std::to_string(restored->key_groups) +
+                                            " key groups, the definition has " + std::to_string(job.key_groups) +
+                                            " (/key-groups): set it to " + std::to_string(restored->key_groups)));
   }
   ExecutionPlan plan;
   plan.key_groups = job.key_groups;

@@ -65,8 +65,8 @@ class Job {
   const std::vector<std::string>& report() const { return report_; }
 
   struct Rates {
-    uint64_t rows_in = 0;    // of sources
-    uint64_t rows_out = 0;   // of sinks
+    uint64_t rows_in = 0;   // of sources
+    uint64_t rows_out = 0;  // of sinks
     uint64_t bad_records = 0;
     int64_t lag_records = -1;
   };

@@ -137,7 +137,8 @@ void JobBuilder::CreateChannels() {
   // A quarter of what is left beside the state: rows under way elsewhere (sources, sinks, operators) need the rest.
   const uint64_t memory = job_.definition_.memory_bytes_max;
   const uint64_t rest = memory - std::min(memory, job_.definition_.state_bytes_max);
-  channel_options_.bytes_max = std::clamp<uint64_t>(rest / 4 / std::max<uint64_t>(count, 1), 64 * 1024, 4 * 1024 * 1024);
+  channel_options_.bytes_max =
+      std::clamp<uint64_t>(rest / 4 / std::max<uint64_t>(count, 1), 64 * 1024, 4 * 1024 * 1024);
   for (const Edge& edge : job_.graph_.edges) {
     const uint32_t from_parallelism = job_.graph_.vertices[edge.from].parallelism;
     const uint32_t to_parallelism = job_.graph_.vertices[edge.to].parallelism;
@@ -172,9 +173,8 @@ Result<std::unique_ptr<state::SubtaskState>> JobBuilder::OpenState(const Subtask
   open.job_dir = job_.storage_->root();
   const std::string subtask = std::to_string(plan.id.vertex) + "-" + std::to_string(plan.id.index);
   const std::string& local = job_.definition_.state_directory;
-  open.local_dir = JoinPath(local.empty() ? JoinPath(job_.storage_->root(), "local")
-                                          : JoinPath(local, job_.definition_.name),
-                            subtask);
+  open.local_dir = JoinPath(
+      local.empty() ? JoinPath(job_.storage_->root(), "local") : JoinPath(local, job_.definition_.name), subtask);
   open.unique_prefix = attempt_.ToString() + "-" + subtask + "-";
   return state::OpenSubtaskState(open, plan.restored);
 }

@@ -43,8 +43,8 @@ class JobBuilder {
   Wakeup* control_wakeup_ = nullptr;
   operators::Executor::Slot* control_slot_ = nullptr;
   std::map<SubtaskId, operators::Executor::Slot*> slots_;
-  std::map<size_t, operators::EnumeratorHost*> host_of_;            // by node
-  std::map<size_t, operators::Executor::Slot*> host_slots_;         // by node
+  std::map<size_t, operators::EnumeratorHost*> host_of_;     // by node
+  std::map<size_t, operators::Executor::Slot*> host_slots_;  // by node
   std::map<SubtaskId, std::vector<operators::GateChannel>> inputs_;
   std::map<SubtaskId, std::vector<operators::OutputEdge>> outputs_;
   operators::ChannelOptions channel_options_;

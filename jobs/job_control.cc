@@ -151,8 +151,7 @@ bool JobControl::StepStart() {
     publishing_ = true;
     first_publisher_ = options_.ports.workers->NewWorker("weir-first");
     first_publisher_->Submit([this, enumerators = std::move(*enumerators), assigned = std::move(assigned)]() mutable {
-      worker_events_.Post(
-          PublishFirst(options_.start, std::move(enumerators), std::move(assigned), options_.restored));
+      worker_events_.Post(PublishFirst(options_.start, std::move(enumerators), std::move(assigned), options_.restored));
     });
     return true;
   }
@@ -168,8 +167,8 @@ bool JobControl::StepStart() {
 }
 
 void JobControl::StartCoordinator() {
-  coordinator_ = std::make_unique<checkpoint::CheckpointCoordinator>(options_.coordinator, options_.ports, options_.shape,
-                                                                     options_.restored, std::move(*options_.start.systems));
+  coordinator_ = std::make_unique<checkpoint::CheckpointCoordinator>(
+      options_.coordinator, options_.ports, options_.shape, options_.restored, std::move(*options_.start.systems));
   coordinator_->Start(options_.tasks);
   std::vector<Call> early;
   {

@@ -1,6 +1,6 @@
-// The control lane of one attempt of a job: waits until the enumerators know where their splits begin, publishes a first
-// checkpoint where there is none, then drives the coordinator, and ends the attempt when it is finished, stopped or
-// failed. An Executor steps it on the control lane; RequestStop and the Acknowledger's calls come from any thread.
+// The control lane of one attempt of a job: waits until the enumerators know where their splits begin, publishes a
+// first checkpoint where there is none, then drives the coordinator, and ends the attempt when it is finished, stopped
+// or failed. An Executor steps it on the control lane; RequestStop and the Acknowledger's calls come from any thread.
 #pragma once
 
 #include <atomic>
@@ -54,17 +54,19 @@ struct JobControlOptions {
   checkpoint::CoordinatorOptions coordinator;
   checkpoint::CoordinatorPorts ports;  // `coordinated` is this object
   checkpoint::JobShape shape;
-  checkpoint::StartContext start;      // for the first checkpoint; `systems` outlives the object
+  checkpoint::StartContext start;  // for the first checkpoint; `systems` outlives the object
   checkpoint::RestoredJob restored;
   std::vector<operators::EnumeratorHost*> hosts;
   std::vector<std::string> host_uids;
   std::vector<HeldReader*> readers;
   std::vector<checkpoint::CoordinatedTask> tasks;
-  std::function<void()> on_done;       // once, when the state is a final one
+  std::function<void()> on_done;  // once, when the state is a final one
   std::function<void(bool blocked)> on_output_blocked;
 };
 
-class JobControl final : public operators::Runnable, public checkpoint::Acknowledger, public checkpoint::CoordinatedState {
+class JobControl final : public operators::Runnable,
+                         public checkpoint::Acknowledger,
+                         public checkpoint::CoordinatedState {
  public:
   // The tasks and hosts are made after it (they need an Acknowledger) and added by Begin.
   explicit JobControl(Wakeup& wakeup) : wakeup_(wakeup), worker_events_(wakeup) {}
@@ -107,10 +109,10 @@ class JobControl final : public operators::Runnable, public checkpoint::Acknowle
   std::atomic<int64_t> stop_timeout_ns_{-1};  // -1: no stop was asked for
 
   mutable std::mutex mutex_;
-  std::vector<Call> early_;          // guarded by mutex_: came before the coordinator
-  bool coordinator_ready_ = false;   // guarded by mutex_
-  Status cause_;                     // guarded by mutex_
-  std::optional<Status> outside_;    // guarded by mutex_: a failure that is no task's
+  std::vector<Call> early_;            // guarded by mutex_: came before the coordinator
+  bool coordinator_ready_ = false;     // guarded by mutex_
+  Status cause_;                       // guarded by mutex_
+  std::optional<Status> outside_;      // guarded by mutex_: a failure that is no task's
   checkpoint::CheckpointStats stats_;  // guarded by mutex_
 
   // Control lane only.

@@ -1,6 +1,6 @@
 // What the user wrote, checked: a job's settings and its nodes, each with its options and its inputs resolved to other
-// nodes. A plain value. Read from JSON or YAML by ParseJobDefinition, which reports every problem at once; the graph that
-// runs it is jobs/job_graph.h.
+// nodes. A plain value. Read from JSON or YAML by ParseJobDefinition, which reports every problem at once; the graph
+// that runs it is jobs/job_graph.h.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ enum class NodeKind : uint8_t { kSource, kOperator, kSink };
 enum class EdgeKind : uint8_t { kAuto, kForward, kHash, kRebalance, kBroadcast };
 
 struct NodeInput {
-  size_t node = 0;        // index in JobDefinition::nodes
-  std::string side_tag;   // empty: the main output
+  size_t node = 0;       // index in JobDefinition::nodes
+  std::string side_tag;  // empty: the main output
   EdgeKind edge = EdgeKind::kAuto;
 };
 
 struct NodeDefinition {
   NodeKind kind = NodeKind::kOperator;
-  std::string id;    // the uid of its state
-  std::string type;  // connector or operator type, known to the registry
+  std::string id;                       // the uid of its state
+  std::string type;                     // connector or operator type, known to the registry
   std::optional<uint32_t> parallelism;  // the job's if absent
   std::vector<NodeInput> inputs;
   operators::Options options;

@@ -37,7 +37,8 @@ std::vector<size_t> TopologicalOrder(const JobDefinition& job) {
     const size_t before = order.size();
     for (size_t i = 0; i < job.nodes.size(); ++i) {
       const auto& inputs = job.nodes[i].inputs;
-      const bool ready = std::all_of(inputs.begin(), inputs.end(), [&](const NodeInput& in) { return placed[in.node]; });
+      const bool ready =
+          std::all_of(inputs.begin(), inputs.end(), [&](const NodeInput& in) { return placed[in.node]; });
       if (placed[i] || !ready) continue;
       placed[i] = true;
       order.push_back(i);

@@ -1,5 +1,5 @@
-// The definition as vertices and edges: nodes that hand rows over without an exchange are chained into one vertex, whose
-// subtasks each run the whole chain. Pure: no file, no clock, no thread.
+// The definition as vertices and edges: nodes that hand rows over without an exchange are chained into one vertex,
+// whose subtasks each run the whole chain. Pure: no file, no clock, no thread.
 //
 // Example, parallelism 2: source -> filter -> key_by -> aggregate -> sink becomes vertex 0 [source, filter, key_by] and
 // vertex 1 [aggregate, sink], with a hash edge between them.
@@ -24,10 +24,10 @@ struct Vertex {
 // From one output of a node inside `from` (its main output or a side output) to the head of `to`.
 struct Edge {
   uint32_t from = 0;
-  size_t from_node = 0;   // index into JobDefinition::nodes
-  std::string side_tag;   // empty: main output
+  size_t from_node = 0;  // index into JobDefinition::nodes
+  std::string side_tag;  // empty: main output
   uint32_t to = 0;
-  int input = 0;          // which input of the head
+  int input = 0;                       // which input of the head
   EdgeKind kind = EdgeKind::kForward;  // never kAuto
 };
 

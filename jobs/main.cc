@@ -1,10 +1,10 @@
 // The command line: `weir VERB ...`. Takes arguments apart and calls jobs/commands.h; decides nothing itself.
+#include <boost/program_options.hpp>
+
 #include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
-
-#include <boost/program_options.hpp>
 
 #include "base/fault_site.h"
 #include "jobs/commands.h"
@@ -81,8 +81,8 @@ int Run(const std::vector<std::string>& words) {
       "assume", po::value<uint64_t>(), "what a system whose marker is missing is taken to have")(
       "drop-output", po::value(&run.drop_output), "a removed system whose waiting output may be dropped")(
       "allow-non-restored-state", po::bool_switch(&run.allow_non_restored_state),
-      "drop the state of operators that the definition lacks")(
-      "workers", po::value(&run.workers), "threads that run tasks (default: cores)")(
+      "drop the state of operators that the definition lacks")("workers", po::value(&run.workers),
+                                                               "threads that run tasks (default: cores)")(
       "quiet", po::bool_switch(&run.quiet), "no status lines")("help", "this text");
   const po::variables_map vm = ParseArguments(words, options, "job");
   if (vm.count("help") != 0) {

@@ -3,7 +3,6 @@
 #include <iostream>
 #include <memory>
 
-#include "base/process.h"
 #include "base/fault_site.h"
 #include "base/log.h"
 #include "base/process.h"
@@ -21,7 +20,9 @@ constexpr Duration kStopTimeoutMax = std::chrono::seconds(4);
 checkpoint::RestoreRequest RequestOf(const RunArguments& arguments) {
   using From = checkpoint::RestoreRequest::From;
   checkpoint::RestoreRequest request;
-  request.from = arguments.restore == "latest" ? From::kLatest : arguments.restore == "none" ? From::kNone : From::kPath;
+  request.from = arguments.restore == "latest" ? From::kLatest
+                 : arguments.restore == "none" ? From::kNone
+                                               : From::kPath;
   if (request.from == From::kPath) request.path = arguments.restore;
   request.rewind = arguments.rewind;
   request.assume = arguments.assume;

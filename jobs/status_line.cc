@@ -16,7 +16,9 @@ uint64_t PerSecond(uint64_t count, Duration since) {
   return seconds <= 0 ? 0 : static_cast<uint64_t>(static_cast<double>(count) / seconds);
 }
 
-int64_t Milliseconds(Duration duration) { return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count(); }
+int64_t Milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
 
 }  // namespace
 

@@ -60,7 +60,8 @@ void Arena::Trim(char* allocation, size_t kept) {
   free_ = allocation + ((kept + 7) & ~size_t{7});
 }
 
-Batch::Batch(SchemaPtr schema, size_t capacity) : schema_(std::move(schema)), columns_(schema_->size()), capacity_(capacity) {
+Batch::Batch(SchemaPtr schema, size_t capacity)
+    : schema_(std::move(schema)), columns_(schema_->size()), capacity_(capacity) {
   // One chunk holds the row arrays and about as much text.
   const size_t header = HeaderBytes(columns_, capacity);
   arenas_.push_back(std::make_shared<Arena>(header + header / 2));

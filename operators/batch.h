@@ -7,8 +7,8 @@
 //   row[0] = Value::Int64(7);
 //   row[1] = Value::Text(ValueType::kString, batch.arena().Copy("paid"));
 //
-// Text may live in the batch's own arena or in arenas shared from batches it was derived from (ShareArenas), which is how
-// a projection passes a column on without copying it.
+// Text may live in the batch's own arena or in arenas shared from batches it was derived from (ShareArenas), which is
+// how a projection passes a column on without copying it.
 #pragma once
 
 #include <cstdint>

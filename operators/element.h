@@ -9,7 +9,8 @@
 
 namespace weir::operators {
 
-// The channel will carry nothing more but barriers of later checkpoints' bookkeeping: it counts as aligned from here on.
+// The channel will carry nothing more but barriers of later checkpoints' bookkeeping: it counts as aligned from here
+// on.
 struct EndOfInput {};
 
 using Element = std::variant<Batch, Watermark, checkpoint::CheckpointBarrier, EndOfInput>;

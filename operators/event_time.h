@@ -1,5 +1,5 @@
-// The one type of time in the stream: wall nanoseconds and a logical part, so that a changefeed's resolved timestamp is a
-// watermark as it stands ("1700000000123456789.0000000002").
+// The one type of time in the stream: wall nanoseconds and a logical part, so that a changefeed's resolved timestamp is
+// a watermark as it stands ("1700000000123456789.0000000002").
 #pragma once
 
 #include <compare>

@@ -1,7 +1,8 @@
-// The contract of an operator's author. He meets a batch, state and an output; never a barrier, channel, thread or lock.
-// All calls come from the task's thread, in this order:
+// The contract of an operator's author. He meets a batch, state and an output; never a barrier, channel, thread or
+// lock. All calls come from the task's thread, in this order:
 //
-//   Open (state is restored)  { ProcessBatch | ProcessWatermark | OnTimer | SnapshotState | NotifyCheckpointApplied }*  Finish
+//   Open (state is restored)  { ProcessBatch | ProcessWatermark | OnTimer | SnapshotState | NotifyCheckpointApplied }*
+//   Finish
 //
 // Keyed and operator state is saved by the task; SnapshotState is only for what lives elsewhere and must be put into
 // state before the cut.

@@ -1,5 +1,5 @@
-// Where an operator puts its rows. Never blocks: what an edge doesn't accept is kept by the runtime, which then asks the
-// operator for nothing until it is gone. The task's thread.
+// Where an operator puts its rows. Never blocks: what an edge doesn't accept is kept by the runtime, which then asks
+// the operator for nothing until it is gone. The task's thread.
 #pragma once
 
 #include <string_view>

@@ -20,10 +20,11 @@ struct OperatorType {
   std::string name;  // "filter"
   std::string doc;
   std::vector<OptionSpec> options;
-  bool needs_key = false;   // the input must come from key_by: the edge is a hash exchange
+  bool needs_key = false;  // the input must come from key_by: the edge is a hash exchange
   bool has_state = false;
-  int max_inputs = 1;       // -1: any number
-  // Tags of side outputs that other nodes may name as "<id>.<tag>", besides dead-letter; may depend on the options (route).
+  int max_inputs = 1;  // -1: any number
+  // Tags of side outputs that other nodes may name as "<id>.<tag>", besides dead-letter; may depend on the options
+  // (route).
   std::function<std::vector<std::string>(const Options&)> side_outputs = {};
   // What the specs can't say, e.g. that an expression parses. Appends to `problems`.
   std::function<void(const Options&, Problems& problems)> check = {};

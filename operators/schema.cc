@@ -20,7 +20,8 @@ SchemaPtr SchemaCache::Get(const std::vector<std::string_view>& columns) {
   std::string key;
   for (std::string_view column : columns) AppendLengthPrefixed(key, column);
   SchemaPtr& schema = schemas_[key];
-  if (schema == nullptr) schema = std::make_shared<const Schema>(std::vector<std::string>(columns.begin(), columns.end()));
+  if (schema == nullptr)
+    schema = std::make_shared<const Schema>(std::vector<std::string>(columns.begin(), columns.end()));
   return schema;
 }
 

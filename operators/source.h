@@ -1,6 +1,6 @@
-// The contract of a source connector's author (Flink's FLIP-27): an enumerator that finds and assigns splits, readers that
-// read them. The enumerator runs on the control thread beside the coordinator, a reader on its task's thread. Neither
-// waits: what blocks goes to a Worker.
+// The contract of a source connector's author (Flink's FLIP-27): an enumerator that finds and assigns splits, readers
+// that read them. The enumerator runs on the control thread beside the coordinator, a reader on its task's thread.
+// Neither waits: what blocks goes to a Worker.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ namespace weir::operators {
 
 // A part of the source that one reader reads on its own, e.g. a topic's partition.
 struct SourceSplit {
-  std::string id;        // unique in the source, e.g. "orders-3"
-  std::string position;  // where to go on: JSON, e.g. {"offset":42,"watermark":"1700.0000000000"}; kept as operator state
+  std::string id;  // unique in the source, e.g. "orders-3"
+  std::string
+      position;  // where to go on: JSON, e.g. {"offset":42,"watermark":"1700.0000000000"}; kept as operator state
   friend bool operator==(const SourceSplit&, const SourceSplit&) = default;
 };
 

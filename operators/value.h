@@ -1,5 +1,6 @@
-// One value of a row: 16 bytes, trivially copied. Text lives in an arena of the batch (operators/batch.h); a Value never
-// owns it. Exactness: a number that isn't a 64-bit integer is a kDecimal, which is the number's text as it was written
+// One value of a row: 16 bytes, trivially copied. Text lives in an arena of the batch (operators/batch.h); a Value
+// never owns it. Exactness: a number that isn't a 64-bit integer is a kDecimal, which is the number's text as it was
+// written
 // ("7E+3", "0.10"); it becomes digits only where arithmetic or comparison asks for them (operators/decimal.h). Nothing
 // goes through double unless the definition says double. Absent, SQL NULL and JSON null are three different things:
 // kAbsent, kNull, and a kJson whose text is `null`.
@@ -13,13 +14,13 @@
 namespace weir::operators {
 
 enum class ValueType : uint8_t {
-  kAbsent,       // the row has no such member
-  kNull,         // SQL NULL; a JSON null that was read from a column
+  kAbsent,  // the row has no such member
+  kNull,    // SQL NULL; a JSON null that was read from a column
   kBool,
   kInt64,
-  kDecimal,      // text of a number: JSON's number grammar, or NaN / Infinity / -Infinity from PostgreSQL
+  kDecimal,  // text of a number: JSON's number grammar, or NaN / Infinity / -Infinity from PostgreSQL
   kDouble,
-  kString,       // UTF-8
+  kString,  // UTF-8
   kBytes,
   kDate,         // days since 1970-01-01, proleptic Gregorian
   kTime,         // microseconds since midnight

@@ -1,5 +1,5 @@
-// Bytes of a state's values. A codec's type string is recorded in every snapshot; a state whose recorded type is another
-// than the one asked for is refused at Register. So a type string changes when its bytes do, and only then.
+// Bytes of a state's values. A codec's type string is recorded in every snapshot; a state whose recorded type is
+// another than the one asked for is refused at Register. So a type string changes when its bytes do, and only then.
 // Pure functions; any thread. A codec of one's own is a specialisation with the same three members.
 #pragma once
 

@@ -8,8 +8,8 @@
 // entries of one key lie together in order of their namespaces. Worked example: hash 0x40000000, state 7, key "ab",
 // namespace "x" is 40 00 00 00 | 00 00 00 07 | 02 | 61 62 | 78.
 //
-// Operator state has the hash and the state id ff ff ff ff, which no keyed state gets: it sorts behind all keyed entries.
-// Its key is the operator's uid, its namespace the entry's name.
+// Operator state has the hash and the state id ff ff ff ff, which no keyed state gets: it sorts behind all keyed
+// entries. Its key is the operator's uid, its namespace the entry's name.
 #pragma once
 
 #include <cstdint>

@@ -31,10 +31,10 @@ namespace weir::state {
 struct Entry {
   static constexpr uint32_t kRemoved = UINT32_MAX;
   uint32_t key_size;
-  uint32_t value_size;      // kRemoved: known to be absent
+  uint32_t value_size;  // kRemoved: known to be absent
   uint32_t value_capacity;
-  uint32_t epoch;           // this one and the next: task's thread only
-  uint32_t place;           // of a live entry in the list of them
+  uint32_t epoch;  // this one and the next: task's thread only
+  uint32_t place;  // of a live entry in the list of them
 
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_size}; }
   bool removed() const { return value_size == kRemoved; }
@@ -54,8 +54,8 @@ class EntryTable {
   // Entries of this state are also kept in order of their keys, for ScanOrdered. Before its first entry.
   void KeepOrdered(uint32_t state_id);
 
-  // For a batch of keys: TouchSlot for each, then TouchEntry for each, brings what Find will look at into the processor's
-  // cache; the waits for memory overlap.
+  // For a batch of keys: TouchSlot for each, then TouchEntry for each, brings what Find will look at into the
+  // processor's cache; the waits for memory overlap.
   static uint64_t HashOf(std::string_view key);
   void TouchSlot(uint64_t hash) const { __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]); }
   void TouchEntry(uint64_t hash) const;

@@ -1,7 +1,7 @@
 // Which subtask owns a key: key -> 32-bit hash -> key group -> subtask. Pure functions; part of the file formats.
 //
-// Worked example, 128 groups: hash 0x40000000 is in group 32. At parallelism 2 subtask 0 has groups 0..63, subtask 1 has
-// 64..127; at parallelism 3 they are 0..42, 43..85, 86..127. A group is a contiguous part of the hash space, so a
+// Worked example, 128 groups: hash 0x40000000 is in group 32. At parallelism 2 subtask 0 has groups 0..63, subtask 1
+// has 64..127; at parallelism 3 they are 0..42, 43..85, 86..127. A group is a contiguous part of the hash space, so a
 // subtask's state is one range of keys, and doubling the groups moves no entry.
 #pragma once
 

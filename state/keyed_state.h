@@ -166,8 +166,8 @@ template <class K, class V>
 class MapState {
  public:
   static Result<MapState> Open(SubtaskState& state, std::string_view uid, std::string_view name) {
-    WEIR_ASSIGN_OR_RETURN(auto view, keyed_internal::View::Open(state, uid, name, "map",
-                                                                Codec<std::pair<K, V>>::Type()));
+    WEIR_ASSIGN_OR_RETURN(auto view,
+                          keyed_internal::View::Open(state, uid, name, "map", Codec<std::pair<K, V>>::Type()));
     return MapState(std::move(view));
   }
   Result<std::optional<V>> Get(StateKey key, const K& member) const {
@@ -194,11 +194,11 @@ class MapState {
 
   Status Clear(StateKey key) {
     std::vector<std::string> members;
-    WEIR_RETURN_IF_ERROR(view_.state->ScanKey(view_.id, key.In(),
-                                              [&](std::string_view, std::string_view member, std::string_view) {
-                                                members.emplace_back(member);
-                                                return true;
-                                              }));
+    WEIR_RETURN_IF_ERROR(
+        view_.state->ScanKey(view_.id, key.In(), [&](std::string_view, std::string_view member, std::string_view) {
+          members.emplace_back(member);
+          return true;
+        }));
     for (const std::string& member : members) WEIR_RETURN_IF_ERROR(view_.state->Delete(view_.id, key.In(member)));
     return Status::Ok();
   }

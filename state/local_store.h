@@ -1,6 +1,6 @@
-// The sorted byte store under a subtask's tables: entry keys (state/entry_key.h) to values. Two implementations pass the
-// same tests: state/rocksdb_store.h, and state/ordered_map_store.h for the simulator. A store is a cache of the newest
-// checkpoint plus what was written since; its folder is thrown away at every start (state/restore.h).
+// The sorted byte store under a subtask's tables: entry keys (state/entry_key.h) to values. Two implementations pass
+// the same tests: state/rocksdb_store.h, and state/ordered_map_store.h for the simulator. A store is a cache of the
+// newest checkpoint plus what was written since; its folder is thrown away at every start (state/restore.h).
 //
 // Threads: MultiGet and Scan on the task's, WriteRun, DropRange and VisitFiles on the snapshot worker's, at the same
 // time. The ordered map takes them on one thread only.
@@ -43,7 +43,7 @@ class StoreCursor {
 // A file of a store as VisitFiles shows it.
 struct StoreFile {
   std::string name;
-  std::string path;               // where its bytes are
+  std::string path;                    // where its bytes are
   std::optional<std::string> content;  // the bytes themselves, for a small file that may change: `path` is not used
 };
 

@@ -92,8 +92,7 @@ class OrderedMapStore final : public LocalStore {
     return Status::Ok();
   }
 
-  Status MultiGet(std::span<const std::string_view> keys,
-                  std::vector<std::optional<std::string>>& values) override {
+  Status MultiGet(std::span<const std::string_view> keys, std::vector<std::optional<std::string>>& values) override {
     values.clear();
     for (const std::string_view key : keys) {
       const auto found = entries_.find(key);

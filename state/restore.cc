@@ -142,7 +142,8 @@ Result<RestoredStore> RestoreStore(const RestoreOptions& options, std::span<cons
     restored.empty = false;
     if (options.share_restored_files) {
       for (const StateFile& file : base->files) {
-        if (file.path.starts_with("shared/")) restored.shared.emplace(file.name, SharedFile{.file = file, .checkpoint = 0});
+        if (file.path.starts_with("shared/"))
+          restored.shared.emplace(file.name, SharedFile{.file = file, .checkpoint = 0});
       }
     }
     // The subtask's own former state stays as it is, its operator entries with it.

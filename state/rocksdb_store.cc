@@ -48,7 +48,9 @@ class UnsyncedFile final : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   explicit UnsyncedFile(std::unique_ptr<rocksdb::FSWritableFile>&& file)
       : rocksdb::FSWritableFileOwnerWrapper(std::move(file)) {}
-  rocksdb::IOStatus Sync(const rocksdb::IOOptions&, rocksdb::IODebugContext*) override { return rocksdb::IOStatus::OK(); }
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions&, rocksdb::IODebugContext*) override {
+    return rocksdb::IOStatus::OK();
+  }
   rocksdb::IOStatus Fsync(const rocksdb::IOOptions&, rocksdb::IODebugContext*) override {
     return rocksdb::IOStatus::OK();
   }
@@ -162,8 +164,7 @@ class RocksDbStore final : public LocalStore {
 
   ~RocksDbStore() override { rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true); }
 
-  Status MultiGet(std::span<const std::string_view> keys,
-                  std::vector<std::optional<std::string>>& values) override {
+  Status MultiGet(std::span<const std::string_view> keys, std::vector<std::optional<std::string>>& values) override {
     values.assign(keys.size(), std::nullopt);
     if (keys.empty()) return Status::Ok();
     std::vector<rocksdb::Slice> slices;
@@ -215,8 +216,8 @@ class RocksDbStore final : public LocalStore {
                     "removal of a range's files", folder_));
     rocksdb::WriteOptions write;
     write.disableWAL = true;
-    WEIR_RETURN_IF_ERROR(FromRocksDb(db_->DeleteRange(write, db_->DefaultColumnFamily(), begin, end),
-                                     "removal of a range", folder_));
+    WEIR_RETURN_IF_ERROR(
+        FromRocksDb(db_->DeleteRange(write, db_->DefaultColumnFamily(), begin, end), "removal of a range", folder_));
     return FromRocksDb(db_->Flush(rocksdb::FlushOptions()), "flush", folder_);
   }
 
@@ -239,9 +240,8 @@ class RocksDbStore final : public LocalStore {
  private:
   Status VisitHeldFiles(FileVisitor& visit) {
     std::vector<rocksdb::LiveFileStorageInfo> files;
-    WEIR_RETURN_IF_ERROR(
-        FromRocksDb(db_->GetLiveFilesStorageInfo(rocksdb::LiveFilesStorageInfoOptions(), &files), "list of the files",
-                    folder_));
+    WEIR_RETURN_IF_ERROR(FromRocksDb(db_->GetLiveFilesStorageInfo(rocksdb::LiveFilesStorageInfoOptions(), &files),
+                                     "list of the files", folder_));
     for (const rocksdb::LiveFileStorageInfo& file : files) {
       StoreFile shown{.name = file.relative_filename,
                       .path = file.directory + "/" + file.relative_filename,
@@ -254,9 +254,9 @@ class RocksDbStore final : public LocalStore {
         default: {
           shown.content = file.replacement_contents;
           if (!shown.content->empty()) break;
-          WEIR_RETURN_IF_ERROR(FromRocksDb(
-              rocksdb::ReadFileToString(rocksdb::Env::Default(), shown.path, &*shown.content), "read of a file",
-              folder_));
+          WEIR_RETURN_IF_ERROR(
+              FromRocksDb(rocksdb::ReadFileToString(rocksdb::Env::Default(), shown.path, &*shown.content),
+                          "read of a file", folder_));
           // It may have grown meanwhile.
           if (shown.content->size() > file.size) shown.content->resize(file.size);
         }

@@ -18,10 +18,10 @@ struct HashRange {
 
 // One immutable file of a snapshot.
 struct StateFile {
-  std::string name;         // what the store calls it when restored, e.g. "000012.sst", "CURRENT"
-  std::string path;         // relative to the job's storage folder, e.g. "shared/<attempt>-3-1-000012.sst"
+  std::string name;  // what the store calls it when restored, e.g. "000012.sst", "CURRENT"
+  std::string path;  // relative to the job's storage folder, e.g. "shared/<attempt>-3-1-000012.sst"
   uint64_t size_bytes = 0;
-  uint64_t checksum = 0;    // XXH3-64 of the content
+  uint64_t checksum = 0;  // XXH3-64 of the content
   friend bool operator==(const StateFile&, const StateFile&) = default;
 };
 
@@ -40,8 +40,8 @@ struct SubtaskStateHandle {
   HashRange range;
   std::vector<StateFile> files;
   std::vector<StateDescription> states;
-  uint64_t entries_new = 0;       // dirty entries that this snapshot wrote
-  uint64_t bytes_new = 0;         // bytes of files that no earlier snapshot had
+  uint64_t entries_new = 0;  // dirty entries that this snapshot wrote
+  uint64_t bytes_new = 0;    // bytes of files that no earlier snapshot had
   friend bool operator==(const SubtaskStateHandle&, const SubtaskStateHandle&) = default;
 };
 

@@ -121,8 +121,7 @@ Status SnapshotWriter::AddShared(const StoreFile& file, Draft& draft) {
     }
   }
   StateFile added{.name = file.name, .path = {}, .size_bytes = 0, .checksum = 0};
-  added.path =
-      JoinPath(kSharedFolder, target_.unique_prefix + std::to_string(draft.checkpoint) + "-" + file.name);
+  added.path = JoinPath(kSharedFolder, target_.unique_prefix + std::to_string(draft.checkpoint) + "-" + file.name);
   const std::string path = JoinPath(target_.job_dir, added.path);
   WEIR_RETURN_IF_ERROR(LinkOrCopy(fs, file.path, path));
   WEIR_RETURN_IF_ERROR(SyncFile(fs, path));

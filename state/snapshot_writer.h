@@ -2,9 +2,9 @@
 // storage. Snapshot worker's thread. Never deletes a file of the storage: that is retention's work, computed from the
 // metadata.
 //
-// In the storage a file of the store that never changes lies in shared/, linked (copied from another device) once, under
-// a name that nobody else makes: "<prefix><checkpoint number>-<store's name>". A later snapshot of the same store names
-// it again. Small files that change (a manifest) are written into the checkpoint's own folder, chk-<number>/.
+// In the storage a file of the store that never changes lies in shared/, linked (copied from another device) once,
+// under a name that nobody else makes: "<prefix><checkpoint number>-<store's name>". A later snapshot of the same store
+// names it again. Small files that change (a manifest) are written into the checkpoint's own folder, chk-<number>/.
 //
 // Who syncs: before Write returns ok, every file that it made has been fsynced, then shared/ and chk-<number>/, once
 // each. The folders above them, and chk-<number>/ again after `_metadata`, are the coordinator's.

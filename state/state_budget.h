@@ -1,11 +1,11 @@
-// The memory that keyed state may take in this process, and how it is split. One object a process, made before the first
-// subtask opens its state. Thread-safe.
+// The memory that keyed state may take in this process, and how it is split. One object a process, made before the
+// first subtask opens its state. Thread-safe.
 //
 //   bytes = 1/4 store (block cache with index and filter blocks, write buffers counted into it) + 3/4 tables
 //
 // The tables' part is shared evenly by the subtasks that hold keyed state. Within its share a subtask's changed entries
-// get 3/8 before it flushes and 3/8 more while the flush is written; the rest, and whatever is free, caches entries that
-// were written.
+// get 3/8 before it flushes and 3/8 more while the flush is written; the rest, and whatever is free, caches entries
+// that were written.
 #pragma once
 
 #include <atomic>

@@ -3,8 +3,8 @@
 //
 // The shape is a memtable over a store (design, section 6): changed entries are *live*; Freeze makes them *frozen* in
 // constant time; the snapshot worker writes the frozen entries once, sorted, and links the store's files; entries that
-// were written stay as *clean* ones within the budget. A read finds the newest of them, or asks the store. Typed views (value, list, map, reducing, timers) are in state/keyed_state.h and
-// state/timers.h; operators use those.
+// were written stay as *clean* ones within the budget. A read finds the newest of them, or asks the store. Typed views
+// (value, list, map, reducing, timers) are in state/keyed_state.h and state/timers.h; operators use those.
 #pragma once
 
 #include <cstdint>
@@ -62,14 +62,15 @@ class SubtaskState {
 
   // In order of namespace bytes, entries of one key whose namespace begins with `prefix`, levels merged. The visitor
   // returns false to stop. No Put or Delete inside.
-  using Visitor = std::move_only_function<bool(std::string_view key, std::string_view name_space, std::string_view value)>;
+  using Visitor =
+      std::move_only_function<bool(std::string_view key, std::string_view name_space, std::string_view value)>;
   virtual Status ScanKey(StateId state, const EntryKey& key_and_prefix, Visitor visit) = 0;
   // All entries of a state, in order of their stored keys: hash, length of the key, key, namespace.
   virtual Status ScanAll(StateId state, Visitor visit) = 0;
 
   // Operator state, not keyed: small, whole values. At the same parallelism an entry stays until it is deleted. After a
-  // restore at another one the entries of all former subtasks are handed over to each: OperatorEntries returns them (two
-  // may have one name), but the next snapshot holds only what was put again.
+  // restore at another one the entries of all former subtasks are handed over to each: OperatorEntries returns them
+  // (two may have one name), but the next snapshot holds only what was put again.
   virtual Status PutOperatorEntry(std::string_view uid, std::string_view name, std::string_view value) = 0;
   virtual Status DeleteOperatorEntry(std::string_view uid, std::string_view name) = 0;
   struct OperatorEntry {
@@ -78,19 +79,20 @@ class SubtaskState {
   };
   virtual Result<std::vector<OperatorEntry>> OperatorEntries(std::string_view uid) = 0;
 
-  // True while the live table has reached its share of the budget and a frozen one is still unwritten: the task must not
-  // process more rows. NeedsFlush: the live table has reached its share and may be frozen in mid-interval.
+  // True while the live table has reached its share of the budget and a frozen one is still unwritten: the task must
+  // not process more rows. NeedsFlush: the live table has reached its share and may be frozen in mid-interval.
   virtual bool blocked() const = 0;
   virtual bool NeedsFlush() const = 0;
 
-  // Constant time. `checkpoint` empty: a mid-interval flush, written the same way but with no files linked. Only one may
-  // be pending; checks.
+  // Constant time. `checkpoint` empty: a mid-interval flush, written the same way but with no files linked. Only one
+  // may be pending; checks.
   virtual std::unique_ptr<PendingSnapshot> Freeze(std::optional<CheckpointId> checkpoint) = 0;
-  // Back on the task's thread with Write's outcome. ok: frozen entries become clean; error: they merge back, newer wins.
+  // Back on the task's thread with Write's outcome. ok: frozen entries become clean; error: they merge back, newer
+  // wins.
   virtual void SnapshotWritten(const Status& outcome) = 0;
   virtual bool snapshot_pending() const = 0;
-  // The files that this checkpoint was the first to name are gone or will be: later snapshots make them anew. Before the
-  // Freeze of a later one.
+  // The files that this checkpoint was the first to name are gone or will be: later snapshots make them anew. Before
+  // the Freeze of a later one.
   virtual void CheckpointAborted(CheckpointId checkpoint) = 0;
 
   struct Usage {

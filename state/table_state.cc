@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kOperatorKind = "operator";
 constexpr std::string_view kMapKind = "map";
-constexpr uint64_t kStepsPerLoad = 64;        // of eviction: more than one entry in so many slots is clean
+constexpr uint64_t kStepsPerLoad = 64;       // of eviction: more than one entry in so many slots is clean
 constexpr uint64_t kShareRefreshMask = 255;  // writes between two looks at the share of the budget
 
 std::string Quoted(const StateDescription& state) {
@@ -244,11 +244,11 @@ class TableState final : public SubtaskState {
 
   std::unique_ptr<PendingSnapshot> Freeze(std::optional<CheckpointId> checkpoint) override {
     table_.Freeze();
-    return std::make_unique<TablePendingSnapshot>(
-        levels_, SnapshotWriter::Request{.checkpoint = checkpoint,
-                                         .changed = &table_.FrozenEntries(),
-                                         .states = states_,
-                                         .aborted = std::exchange(aborted_, {})});
+    return std::make_unique<TablePendingSnapshot>(levels_,
+                                                  SnapshotWriter::Request{.checkpoint = checkpoint,
+                                                                          .changed = &table_.FrozenEntries(),
+                                                                          .states = states_,
+                                                                          .aborted = std::exchange(aborted_, {})});
   }
 
   void SnapshotWritten(const Status& outcome) override {
@@ -326,8 +326,7 @@ class TableState final : public SubtaskState {
   }
 
   void DropHandedOver(std::string_view uid, std::string_view name) {
-    std::erase_if(handed_over_,
-                  [&](const HandedOverEntry& entry) { return entry.uid == uid && entry.name == name; });
+    std::erase_if(handed_over_, [&](const HandedOverEntry& entry) { return entry.uid == uid && entry.name == name; });
   }
 
   // Set once.

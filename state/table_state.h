@@ -23,16 +23,16 @@ struct SubtaskStateOptions {
   FileSystem* fs = nullptr;
   LocalStoreFactory* stores = nullptr;
   StateBudget* budget = nullptr;
-  HashRange range;            // state/key_groups.h
-  std::string local_dir;      // this subtask's alone; wiped
-  std::string job_dir;        // the job's folder in the storage: shared/ and chk-<N>/ lie in it
-  std::string unique_prefix;  // "<attempt>-<vertex>-<subtask>-"
-  std::string restore_dir = {};  // what the paths of the restored handles are relative to; empty: job_dir
+  HashRange range;                   // state/key_groups.h
+  std::string local_dir;             // this subtask's alone; wiped
+  std::string job_dir;               // the job's folder in the storage: shared/ and chk-<N>/ lie in it
+  std::string unique_prefix;         // "<attempt>-<vertex>-<subtask>-"
+  std::string restore_dir = {};      // what the paths of the restored handles are relative to; empty: job_dir
   bool share_restored_files = true;  // with another restore_dir: must be false
 };
 
-// Blocks: wipes local_dir, verifies and links the files. `restored`: nothing for a first start; the subtask's own handle
-// at the same parallelism; otherwise the handles of all former subtasks, for the sake of their operator entries.
+// Blocks: wipes local_dir, verifies and links the files. `restored`: nothing for a first start; the subtask's own
+// handle at the same parallelism; otherwise the handles of all former subtasks, for the sake of their operator entries.
 // kCorruption names a damaged file; FailedPrecondition if two handles describe a state differently.
 Result<std::unique_ptr<SubtaskState>> OpenSubtaskState(const SubtaskStateOptions& options,
                                                        std::span<const SubtaskStateHandle> restored);

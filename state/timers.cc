@@ -19,9 +19,7 @@ std::string NameSpaceOf(int64_t time, std::string_view name_space) {
   return bytes;
 }
 
-int64_t TimeOf(std::string_view name_space) {
-  return static_cast<int64_t>(ReadBigEndian64(name_space) ^ kSignBit);
-}
+int64_t TimeOf(std::string_view name_space) { return static_cast<int64_t>(ReadBigEndian64(name_space) ^ kSignBit); }
 
 }  // namespace
 
@@ -80,16 +78,15 @@ Status Timers::Refill() {
   nearest_.clear();
   all_nearest_ = true;
   Status failure;
-  WEIR_RETURN_IF_ERROR(
-      state_->ScanAll(id_, [&](std::string_view key, std::string_view name_space, std::string_view) {
-        if (name_space.size() < kTimeSize) {
-          failure = Status::Corruption("a timer's entry has no time");
-          return false;
-        }
-        nearest_.emplace(TimeOf(name_space), HashKey(key), std::string(key), std::string(name_space.substr(kTimeSize)));
-        TrimNearest();
-        return true;
-      }));
+  WEIR_RETURN_IF_ERROR(state_->ScanAll(id_, [&](std::string_view key, std::string_view name_space, std::string_view) {
+    if (name_space.size() < kTimeSize) {
+      failure = Status::Corruption("a timer's entry has no time");
+      return false;
+    }
+    nearest_.emplace(TimeOf(name_space), HashKey(key), std::string(key), std::string(name_space.substr(kTimeSize)));
+    TrimNearest();
+    return true;
+  }));
   return failure;
 }
 

@@ -2,8 +2,8 @@
 // their keys. Task's thread. Knows no clock: the caller says how far time has come.
 //
 // A timer is the entry (key, namespace = time as big-endian 64 with the sign bit turned | the user's namespace). The
-// earliest ones are also in memory, in order: at most `nearest_max`. When they are used up, a pass over the state brings
-// the next ones, so memory is bounded however many timers there are.
+// earliest ones are also in memory, in order: at most `nearest_max`. When they are used up, a pass over the state
+// brings the next ones, so memory is bounded however many timers there are.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ class Channel {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::deque<Entry> entries_;
-  size_t rows_ = 0;   // of the batches inside
+  size_t rows_ = 0;  // of the batches inside
   size_t bytes_ = 0;
   bool producer_waits_ = false;
 

@@ -55,8 +55,8 @@ struct EnumeratorHostOptions {
   std::vector<SourceSplit> assigned;  // by a first checkpoint: the enumerator had handed them out, no reader holds them
   const Clock* clock = nullptr;
   WorkerFactory* workers = nullptr;
-  Wakeup* wakeup = nullptr;                        // of the host's own slot
-  std::function<void(Status cause)> on_failure;    // once; the host steps no more
+  Wakeup* wakeup = nullptr;                      // of the host's own slot
+  std::function<void(Status cause)> on_failure;  // once; the host steps no more
   Duration step_interval = std::chrono::seconds(1);
 };
 

@@ -105,16 +105,10 @@ class Lane {
   static void StepOne(LaneSlot& slot, Runnable& runnable) {
     slot.deadline_.reset();
     switch (runnable.Step()) {
-      case StepResult::kProgress:
-        slot.ready_.store(true);
-        return;
+      case StepResult::kProgress: slot.ready_.store(true); return;
       case StepResult::kIdle:
-      case StepResult::kBlocked:
-        slot.deadline_ = runnable.NextDeadline();
-        return;
-      case StepResult::kFinished:
-        slot.finished_ = true;
-        return;
+      case StepResult::kBlocked: slot.deadline_ = runnable.NextDeadline(); return;
+      case StepResult::kFinished: slot.finished_ = true; return;
     }
   }
 
@@ -195,8 +189,7 @@ class ThreadExecutor final : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> NewThreadExecutor(WorkerFactory& workers, const Clock& clock,
-                                            ThreadExecutorOptions options) {
+std::unique_ptr<Executor> NewThreadExecutor(WorkerFactory& workers, const Clock& clock, ThreadExecutorOptions options) {
   return std::make_unique<ThreadExecutor>(workers, clock, options);
 }
 

@@ -80,9 +80,8 @@ Status OperatorChain::ProcessWatermark(Watermark watermark) {
     Link& link = *links_[i];
     WEIR_RETURN_IF_ERROR(Named(each.uid, each.instance->ProcessWatermark(watermark, link)));
     if (!each.timers) continue;
-    WEIR_RETURN_IF_ERROR(Named(each.uid, each.timers(watermark, [&](const Timer& timer) {
-      return each.instance->OnTimer(timer, link);
-    })));
+    WEIR_RETURN_IF_ERROR(Named(
+        each.uid, each.timers(watermark, [&](const Timer& timer) { return each.instance->OnTimer(timer, link); })));
   }
   outputs_.WriteControl(watermark);
   return Status::Ok();

@@ -50,9 +50,9 @@ class OutputWriter {
  private:
   struct Target {
     Channel* channel = nullptr;
-    Batch partial;              // kHash: rows that wait for more
-    uint32_t age = 0;           // writes since the partial's first row
-    std::deque<Element> kept;   // not accepted yet, in order
+    Batch partial;             // kHash: rows that wait for more
+    uint32_t age = 0;          // writes since the partial's first row
+    std::deque<Element> kept;  // not accepted yet, in order
   };
   struct Edge {
     std::string uid;

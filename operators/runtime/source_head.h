@@ -76,11 +76,11 @@ class SourceHead {
   bool watermark_changed_ = false;
   bool idle_ = false;
   EventTime emitted_ = EventTime::Min();
-  std::map<std::string, std::string> written_;   // entries in state as last written
+  std::map<std::string, std::string> written_;  // entries in state as last written
   uint64_t last_event_ = 0;
-  std::map<uint64_t, std::string> events_;       // sent, not acknowledged
-  std::optional<CheckpointId> restored_applied_; // told before the first cut: tell again after AddSplits
-  bool cut_ = false;                             // this attempt has cut a snapshot
+  std::map<uint64_t, std::string> events_;        // sent, not acknowledged
+  std::optional<CheckpointId> restored_applied_;  // told before the first cut: tell again after AddSplits
+  bool cut_ = false;                              // this attempt has cut a snapshot
 };
 
 }  // namespace weir::operators

@@ -334,12 +334,11 @@ Status Task::Cut(const CheckpointBarrier& barrier) {
 }
 
 void Task::Submit(std::optional<CheckpointId> checkpoint) {
-  options_.snapshots->Submit(
-      [pending = options_.state->Freeze(checkpoint), mailbox = mailbox_, checkpoint]() mutable {
-        Result<state::SubtaskStateHandle> outcome = pending->Write();
-        pending.reset();  // before the task hears of it and may change what it refers to
-        mailbox->Post(Written{checkpoint, std::move(outcome)});
-      });
+  options_.snapshots->Submit([pending = options_.state->Freeze(checkpoint), mailbox = mailbox_, checkpoint]() mutable {
+    Result<state::SubtaskStateHandle> outcome = pending->Write();
+    pending.reset();  // before the task hears of it and may change what it refers to
+    mailbox->Post(Written{checkpoint, std::move(outcome)});
+  });
 }
 
 void Task::Acknowledge(CheckpointId id, Result<SubtaskSnapshot> snapshot) {

@@ -42,21 +42,21 @@ struct TaskOptions {
   uint32_t key_groups = 128;
 
   // The chain: exactly one of source and gate; any number of operators; a sink or edges that read the last output.
-  ChainedSource source = {};           // reader null: none
+  ChainedSource source = {};             // reader null: none
   std::vector<GateChannel> inputs = {};  // empty: a source task
   std::vector<ChainedOperator> operators = {};
-  ChainedSink sink = {};               // writer null: none
+  ChainedSink sink = {};  // writer null: none
   std::vector<OutputEdge> outputs = {};
 
   std::unique_ptr<state::SubtaskState> state = nullptr;  // restored; null only if nothing in the chain keeps state
   const Clock* clock = nullptr;
-  WorkerFactory* workers = nullptr;    // for readers and writers
-  Worker* snapshots = nullptr;         // writes what Freeze returned; several tasks may share one
+  WorkerFactory* workers = nullptr;  // for readers and writers
+  Worker* snapshots = nullptr;       // writes what Freeze returned; several tasks may share one
   checkpoint::Acknowledger* acknowledger = nullptr;
-  Wakeup* wakeup = nullptr;            // of the task's slot
+  Wakeup* wakeup = nullptr;  // of the task's slot
   // While true a task with a sink reads nothing (checkpoint-protocol, S8). Who clears it wakes the task.
   const std::atomic<bool>* sinks_held = nullptr;
-  uint32_t batches_per_step = 16;      // the simulator takes 1
+  uint32_t batches_per_step = 16;  // the simulator takes 1
 };
 
 class Task final : public Runnable, public checkpoint::Participant, public ReaderPort {
@@ -93,20 +93,43 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
     kStopped,  // a source behind a barrier that said stop; reads again if that checkpoint is aborted
     kFailed,
   };
-  struct Trigger { checkpoint::CheckpointBarrier barrier; };
-  struct Durable { CheckpointId id; };
-  struct Applied { CheckpointId id; };
-  struct Aborted { CheckpointId id; };
-  struct NewSplits { std::vector<SourceSplit> splits; };
+  struct Trigger {
+    checkpoint::CheckpointBarrier barrier;
+  };
+  struct Durable {
+    CheckpointId id;
+  };
+  struct Applied {
+    CheckpointId id;
+  };
+  struct Aborted {
+    CheckpointId id;
+  };
+  struct NewSplits {
+    std::vector<SourceSplit> splits;
+  };
   struct LastSplits {};
-  struct EnumeratorEvent { std::string text; };
-  struct EventsHandled { uint64_t through; };
-  struct Written { std::optional<CheckpointId> checkpoint; Result<state::SubtaskStateHandle> outcome; };
-  using Command = std::variant<Trigger, Durable, Applied, Aborted, NewSplits, LastSplits, EnumeratorEvent,
-                               EventsHandled, Written>;
-  struct Sealed { CheckpointId checkpoint; checkpoint::Committable committable; };
+  struct EnumeratorEvent {
+    std::string text;
+  };
+  struct EventsHandled {
+    uint64_t through;
+  };
+  struct Written {
+    std::optional<CheckpointId> checkpoint;
+    Result<state::SubtaskStateHandle> outcome;
+  };
+  using Command =
+      std::variant<Trigger, Durable, Applied, Aborted, NewSplits, LastSplits, EnumeratorEvent, EventsHandled, Written>;
+  struct Sealed {
+    CheckpointId checkpoint;
+    checkpoint::Committable committable;
+  };
 
-  struct Unacknowledged { CheckpointId checkpoint; checkpoint::SubtaskSnapshot snapshot; };
+  struct Unacknowledged {
+    CheckpointId checkpoint;
+    checkpoint::SubtaskSnapshot snapshot;
+  };
 
   Result<StepResult> TryStep();
   Status Open();
@@ -156,8 +179,8 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
   uint64_t last_cut_ = 0;      // number of the newest barrier that was cut
   uint64_t last_aborted_ = 0;  // number of the newest checkpoint that was aborted
   bool finish_reported_ = false;
-  bool unflushed_ = false;     // something was read since the last Flush
-  std::deque<Sealed> sealed_;  // committables whose checkpoint is not durable, oldest first
+  bool unflushed_ = false;                             // something was read since the last Flush
+  std::deque<Sealed> sealed_;                          // committables whose checkpoint is not durable, oldest first
   std::map<uint64_t, Unacknowledged> unacknowledged_;  // by number: their state is being written
 };
 

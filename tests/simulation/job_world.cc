@@ -1,9 +1,9 @@
 #include "tests/simulation/job_world.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <functional>
-
-#include <nlohmann/json.hpp>
 
 #include "base/fault_site.h"
 #include "connectors/register_connectors.h"

@@ -1,6 +1,6 @@
 // The world of one simulated job: a disk, a Kafka cluster and a clock that outlive it, and a process that runs the real
-// code of jobs/ on them, dies at a drawn moment and starts again, until the job has finished. Everything follows from the
-// seed.
+// code of jobs/ on them, dies at a drawn moment and starts again, until the job has finished. Everything follows from
+// the seed.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct WorldOptions {
 };
 
 struct WorldResult {
-  std::string failure;  // empty: as the oracle says
+  std::string failure;                         // empty: as the oracle says
   std::map<std::string, uint64_t> crashes_at;  // fault site or kind of moment -> deaths there
   uint64_t steps = 0;
   uint64_t starts = 0;
@@ -55,7 +55,7 @@ class JobWorld {
  private:
   // How this life of the process ends.
   struct Death {
-    std::string site;           // at the nth visit of a fault site; empty: by the other two
+    std::string site;  // at the nth visit of a fault site; empty: by the other two
     uint64_t nth = 1;
     uint64_t disk_operation = 0;  // at the nth operation on the disk
     uint64_t step = 0;            // or after so many steps

@@ -80,8 +80,8 @@ class Builder {
       }
     }
     const std::string id = NewId("s");
-    Add("sources", "\"id\":" + Quoted(id) + ",\"connector\":\"kafka\",\"bootstrap-servers\":\"sim:1\",\"topics\":[" + Quoted(topic.name) +
-                       "],\"start\":\"earliest\",\"end\":\"latest\",\"format\":\"json\"");
+    Add("sources", "\"id\":" + Quoted(id) + ",\"connector\":\"kafka\",\"bootstrap-servers\":\"sim:1\",\"topics\":[" +
+                       Quoted(topic.name) + "],\"start\":\"earliest\",\"end\":\"latest\",\"format\":\"json\"");
     job_.topics.push_back(std::move(topic));
     outlets_.push_back({id, std::move(rows)});
   }
@@ -109,7 +109,8 @@ class Builder {
     const size_t in = Pick();
     const auto modulus = static_cast<int64_t>(2 + random_.Below(3));
     const std::string id = NewId("filter");
-    AddOperator(id, "filter", outlets_[in].name, Parallelism() + ",\"where\":\"n % " + std::to_string(modulus) + " <> 0\"");
+    AddOperator(id, "filter", outlets_[in].name,
+                Parallelism() + ",\"where\":\"n % " + std::to_string(modulus) + " <> 0\"");
     outlets_[in].read = true;
     outlets_.push_back({id, Transform(
                                 outlets_[in].rows, [=](const SimRow& row) { return row.n % modulus != 0; },
@@ -153,7 +154,8 @@ class Builder {
     AddOperator(key_id, "key_by", outlets_[in].name, ",\"keys\":[\"k\"]");
     const std::string id = NewId("count");
     AddOperator(id, "aggregate", key_id,
-                Parallelism() + ",\"aggregates\":{\"n\":{\"function\":\"count\"},\"v\":{\"function\":\"max\",\"column\":\"v\"}}");
+                Parallelism() +
+                    ",\"aggregates\":{\"n\":{\"function\":\"count\"},\"v\":{\"function\":\"max\",\"column\":\"v\"}}");
     outlets_[in].read = true;
     outlets_.push_back({id, CountByKey(outlets_[in].rows)});
   }
@@ -202,8 +204,8 @@ class Builder {
       // Sinks may share a folder: then they share a committer too.
       if (folder == 0 || !random_.OneIn(3)) ++folder;
       const std::string path = "/out/" + std::to_string(folder);
-      Add("sinks", "\"id\":" + Quoted(NewId("out")) + ",\"connector\":\"file\",\"input\":" + Quoted(outlet.name) + ",\"path\":" +
-                       Quoted(path));
+      Add("sinks", "\"id\":" + Quoted(NewId("out")) + ",\"connector\":\"file\",\"input\":" + Quoted(outlet.name) +
+                       ",\"path\":" + Quoted(path));
       SimRows& rows = job_.sinks[path];
       for (const auto& [row, times] : outlet.rows) rows[row] += times;
     }
@@ -234,7 +236,8 @@ std::string RandomJob::Definition(uint32_t parallelism) const {
 }
 
 std::string ToJson(const SimRow& row) {
-  return "{\"k\":" + std::to_string(row.k) + ",\"v\":" + std::to_string(row.v) + ",\"n\":" + std::to_string(row.n) + "}";
+  return "{\"k\":" + std::to_string(row.k) + ",\"v\":" + std::to_string(row.v) + ",\"n\":" + std::to_string(row.n) +
+         "}";
 }
 
 RandomJob MakeRandomJob(Random& random) { return Builder(random).Build(); }

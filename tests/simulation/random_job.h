@@ -1,5 +1,5 @@
-// A random job for the simulator, with the oracle that says what must come out: the definition as text, the input of its
-// topics, and for each sink the exact multiset of rows, computed from the input alone, whole, without the engine.
+// A random job for the simulator, with the oracle that says what must come out: the definition as text, the input of
+// its topics, and for each sink the exact multiset of rows, computed from the input alone, whole, without the engine.
 //
 // Every row is {k, v, n} with v a function of k, so that no result depends on the order in which rows of different
 // splits meet: a running count per key gives 1..c whatever the order.

@@ -1,11 +1,11 @@
 // Random jobs, crashed at drawn moments, against the oracle: the engine, state, checkpoints, restore, Kafka source and
 // file sink, all of it the real code. Seeds by WEIR_SIM_FIRST and WEIR_SIM_COUNT; a failure prints its seed.
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <map>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "base/clock.h"
 #include "tests/simulation/job_world.h"

@@ -1,5 +1,5 @@
-// Random operations, snapshots that succeed and fail, crashes, restores and rescales, fed to both kinds of store and to a
-// plain map: all three agree on every read.
+// Random operations, snapshots that succeed and fail, crashes, restores and rescales, fed to both kinds of store and to
+// a plain map: all three agree on every read.
 #include <map>
 
 #include "base/random.h"
@@ -128,11 +128,12 @@ class RandomRun {
     Model expected(model_.lower_bound(key + '\0'), model_.lower_bound(key + '\1'));
     for (Side& side : sides_) {
       Model seen;
-      ASSERT_OK(side.StateOf(KeyOf(key)).ScanKey(
-          side.id(), KeyOf(key), [&](std::string_view, std::string_view name_space, std::string_view value) {
-            seen.emplace(key + '\0' + std::string(name_space), value);
-            return true;
-          }));
+      ASSERT_OK(side.StateOf(KeyOf(key))
+                    .ScanKey(side.id(), KeyOf(key),
+                             [&](std::string_view, std::string_view name_space, std::string_view value) {
+                               seen.emplace(key + '\0' + std::string(name_space), value);
+                               return true;
+                             }));
       ASSERT_EQ(seen, expected);
     }
   }

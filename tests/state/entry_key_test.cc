@@ -22,7 +22,9 @@ std::string RandomBytes(Random& random, uint64_t size_max) {
 }
 
 TEST(EntryKeyTest, GivesTheWorkedExampleOfItsHeader) {
-  EXPECT_EQ(Encode(7, 0x40000000u, "ab", "x"), std::string("\x40\0\0\0\0\0\0\x07\x02" "abx", 12));
+  EXPECT_EQ(Encode(7, 0x40000000u, "ab", "x"), std::string("\x40\0\0\0\0\0\0\x07\x02"
+                                                           "abx",
+                                                           12));
 }
 
 TEST(EntryKeyTest, DecodesWhatItEncoded) {

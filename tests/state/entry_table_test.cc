@@ -13,7 +13,8 @@ namespace {
 std::string Key(uint64_t number, std::string_view name_space = {}) {
   std::string bytes;
   const std::string key = std::to_string(number);
-  EncodeEntryKey({1}, {.hash = static_cast<uint32_t>(number * 2654435761u), .key = key, .name_space = name_space}, bytes);
+  EncodeEntryKey({1}, {.hash = static_cast<uint32_t>(number * 2654435761u), .key = key, .name_space = name_space},
+                 bytes);
   return bytes;
 }
 
@@ -142,7 +143,10 @@ TEST(EntryTableTest, AgreesWithAnOrderedMapUnderRandomUse) {
         }
         break;
       }
-      case 5: table.Write(key, std::nullopt); known[key] = std::nullopt; break;
+      case 5:
+        table.Write(key, std::nullopt);
+        known[key] = std::nullopt;
+        break;
       default: {
         const std::string value(random.Below(200), static_cast<char>('a' + random.Below(26)));
         table.Write(key, value);

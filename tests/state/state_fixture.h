@@ -1,4 +1,5 @@
-// What the tests of state/ share: a folder that goes away, both kinds of local store, and a subtask's life in short words.
+// What the tests of state/ share: a folder that goes away, both kinds of local store, and a subtask's life in short
+// words.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,14 +21,14 @@
 
 namespace weir::state {
 
-#define ASSERT_OK(expr)                                      \
-  do {                                                       \
-    const ::weir::Status weir_test_status_ = (expr);         \
+#define ASSERT_OK(expr)                                                  \
+  do {                                                                   \
+    const ::weir::Status weir_test_status_ = (expr);                     \
     ASSERT_TRUE(weir_test_status_.ok()) << weir_test_status_.ToString(); \
   } while (false)
-#define EXPECT_OK(expr)                                      \
-  do {                                                       \
-    const ::weir::Status weir_test_status_ = (expr);         \
+#define EXPECT_OK(expr)                                                  \
+  do {                                                                   \
+    const ::weir::Status weir_test_status_ = (expr);                     \
     EXPECT_TRUE(weir_test_status_.ok()) << weir_test_status_.ToString(); \
   } while (false)
 

@@ -218,10 +218,8 @@ TEST_F(FileSourceTest, BadAndLongLinesAreSkippedOrPutAside) {
     EXPECT_EQ(metrics_.bad_records, 3U);
     EXPECT_EQ(output_->side.size(), std::string(policy) == "skip" ? 0U : 3U);
   }
-  EXPECT_EQ(
-      output_->side[0],
-      R"(dead-letter {"topic":"/in/a","partition":0,"offset":2,"key":null,"value":"eyJuIjp9",)"
-      R"("error":"broken JSON at byte 5: expected a value, found '}'","uid":"in"})");
+  EXPECT_EQ(output_->side[0], R"(dead-letter {"topic":"/in/a","partition":0,"offset":2,"key":null,"value":"eyJuIjp9",)"
+                              R"("error":"broken JSON at byte 5: expected a value, found '}'","uid":"in"})");
 }
 
 TEST(MatchesPatternTest, StarsAndQuestionMarks) {

@@ -205,8 +205,7 @@ TEST_F(TaskTest, AFullStateThatCannotBeWrittenFailsTheTask) {
   workers.RunAll();
   EXPECT_EQ(Settle(), StepResult::kFinished);
   ASSERT_EQ(heard.failures.size(), 1U);
-  EXPECT_EQ(heard.failures[0].ToString(),
-            "i/o error: sums -> out (subtask 0): state can't be written: disk full");
+  EXPECT_EQ(heard.failures[0].ToString(), "i/o error: sums -> out (subtask 0): state can't be written: disk full");
 }
 
 TEST_F(TaskTest, AHeldSinkReadsNothing) {

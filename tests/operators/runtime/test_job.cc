@@ -75,8 +75,7 @@ void TestJob::Connect(const std::vector<TestVertex>& vertices, uint32_t consumer
     for (uint32_t j = 0; j < vertices[consumer].parallelism; ++j) {
       if (input.partitioning == Partitioning::kForward && i != j) continue;
       Planned& target = plan_[{consumer, j}];
-      channels_.push_back(
-          std::make_unique<Channel>(options_.channel, producer.slot->wakeup(), target.slot->wakeup()));
+      channels_.push_back(std::make_unique<Channel>(options_.channel, producer.slot->wakeup(), target.slot->wakeup()));
       edge.channels.push_back(channels_.back().get());
       target.options.inputs.push_back({channels_.back().get(), input.input});
     }
