@@ -88,6 +88,13 @@ checkpoint::StartContext JobBuilder::StartContextOf() const {
 Status JobBuilder::Restore() {
   WEIR_ASSIGN_OR_RETURN(restored_, StartAttempt(options_.restore, StartContextOf()));
   job_.report_ = restored_.report;
+  const std::string in = " in " + job_.storage_->root();
+  if (restored_.checkpoint.has_value()) {
+    job_.report_.insert(job_.report_.begin(),
+                        "goes on from checkpoint " + std::to_string(restored_.checkpoint->id.number) + in);
+  } else if (restored_.is_first_start) {
+    job_.report_.insert(job_.report_.begin(), "first start: there is no checkpoint" + in);
+  }
   return Status::Ok();
 }
 
