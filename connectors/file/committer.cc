@@ -31,6 +31,36 @@ Result<std::optional<Marker>> FileCommitter::ReadMarker() {
   return ReadMarkerFile(fs_, folder_.marker());
 }
 
+Status FileCommitter::Verify(std::span<const Committable> listed) {
+  std::string visible;
+  Status damage;
+  for (const Committable& committable : listed) {
+    WEIR_ASSIGN_OR_RETURN(const Part part, PartFromJson(committable.payload));
+    bool is_visible = false;
+    const Status status = VerifyEither(part, is_visible);
+    if (is_visible && visible.empty()) visible = part.name;
+    if (status.ok()) continue;
+    if (status.code() != StatusCode::kCorruption) return status;
+    if (damage.ok()) damage = status;
+  }
+  if (damage.ok() || visible.empty()) return damage;
+  return Status::FailedPrecondition(damage.message() + "; and part " + visible + " can be seen in " + folder_.path() +
+                                    " already: to go back to an older checkpoint would write its rows again");
+}
+
+Status FileCommitter::VerifyEither(const Part& part, bool& visible) const {
+  const Status published = VerifyPart(fs_, folder_.Part(part.name), part, true);
+  visible = published.ok() || published.code() == StatusCode::kCorruption;
+  if (published.code() != StatusCode::kNotFound) return published;
+  const Status hidden = VerifyPart(fs_, folder_.HiddenPart(part.name), part, true);
+  return hidden.code() == StatusCode::kNotFound ? Missing(part) : hidden;
+}
+
+Status FileCommitter::Missing(const Part& part) const {
+  return Status::Corruption("part " + part.name + " of the checkpoint is neither at " + folder_.HiddenPart(part.name) +
+                            " nor at " + folder_.Part(part.name));
+}
+
 Status FileCommitter::Sign(const Marker& marker, std::span<const Committable> listed) {
   WEIR_CHECK(lock_ != nullptr);
   inherited_.clear();
@@ -87,10 +117,7 @@ Status FileCommitter::Publish(const Part& part) {
   }
   if (published.code() != StatusCode::kNotFound) return published;
   const Status hidden = VerifyPart(fs_, hidden_path, part, inherited_.contains(part.name));
-  if (hidden.code() == StatusCode::kNotFound) {
-    return Status::Corruption("part " + part.name + " of the checkpoint is neither at " + hidden_path + " nor at " +
-                              final_path);
-  }
+  if (hidden.code() == StatusCode::kNotFound) return Missing(part);
   WEIR_RETURN_IF_ERROR(hidden);
   WEIR_RETURN_IF_ERROR(fs_.Rename(hidden_path, final_path));
   FAULT_SITE("file.part-renamed");

@@ -24,12 +24,18 @@ class FileCommitter final : public checkpoint::Committer {
   Result<std::optional<checkpoint::Marker>> Peek() override;
   Status Fence() override;
   Result<std::optional<checkpoint::Marker>> ReadMarker() override;
+  // A damaged part is kCorruption only while none of `listed` is visible: with one visible, an older checkpoint would
+  // write its rows again, so that is kFailedPrecondition, which stops the start.
+  Status Verify(std::span<const checkpoint::Committable> listed) override;
   Status Sign(const checkpoint::Marker& marker, std::span<const checkpoint::Committable> listed) override;
   Status Apply(const checkpoint::Marker& marker, std::span<const checkpoint::Committable> committables) override;
 
  private:
   // Ours by the marker file, or kFenced.
   Status CheckOwner(const UniqueId& attempt);
+  // Whole under its final or its hidden name? `visible` becomes true if the final one is there.
+  Status VerifyEither(const Part& part, bool& visible) const;
+  Status Missing(const Part& part) const;
   Status Publish(const Part& part);
 
   FileSystem& fs_;
