@@ -10,46 +10,14 @@
 #include "jobs/job_definition.h"
 #include "operators/registry.h"
 #include "state/ordered_map_store.h"
+#include "tests/simulation/applied_offsets.h"
 
 namespace weir::simulation {
 namespace {
 
 constexpr uint64_t kStepsMax = 400'000;  // of one life: more is a job that doesn't end
-
-// Sync and SyncDirectory say ok and do nothing.
-class ForgetfulFile final : public WritableFile {
- public:
-  explicit ForgetfulFile(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
-  Status Append(std::string_view data) override { return file_->Append(data); }
-  Status Sync() override { return Status::Ok(); }
-  Status Close() override { return file_->Close(); }
-
- private:
-  std::unique_ptr<WritableFile> file_;
-};
-
-class ForgetfulFileSystem final : public FileSystem {
- public:
-  explicit ForgetfulFileSystem(FileSystem& fs) : fs_(fs) {}
-  Result<std::unique_ptr<WritableFile>> OpenForWrite(const std::string& path, WriteMode mode) override {
-    WEIR_ASSIGN_OR_RETURN(auto file, fs_.OpenForWrite(path, mode));
-    return std::make_unique<ForgetfulFile>(std::move(file));
-  }
-  Result<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) override { return fs_.OpenForRead(path); }
-  Status Rename(const std::string& from, const std::string& to) override { return fs_.Rename(from, to); }
-  Status Link(const std::string& from, const std::string& to) override { return fs_.Link(from, to); }
-  Status Remove(const std::string& path) override { return fs_.Remove(path); }
-  Status RemoveTree(const std::string& path) override { return fs_.RemoveTree(path); }
-  Status CreateDirectories(const std::string& path) override { return fs_.CreateDirectories(path); }
-  Result<std::vector<std::string>> List(const std::string& path) override { return fs_.List(path); }
-  Status SyncDirectory(const std::string& path) override { return fs_.SyncDirectory(path); }
-  Result<Info> Stat(const std::string& path) override { return fs_.Stat(path); }
-  Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override { return fs_.Lock(path); }
-  Result<uint64_t> FreeBytes(const std::string& path) override { return fs_.FreeBytes(path); }
-
- private:
-  FileSystem& fs_;
-};
+constexpr uint64_t kDiskBytes = uint64_t{1} << 40;
+const char* const kStorage = "/checkpoints/random";
 
 }  // namespace
 
@@ -85,7 +53,7 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
       random_(root_.Split("world")),
       disk_(options.seed),
       kafka_(clock_, root_.Split("kafka")) {
-  if (options_.bug == PlantedBug::kSkippedFsync) planted_ = std::make_unique<ForgetfulFileSystem>(disk_);
+  if (options_.bug == PlantedBug::kSkippedFsync) planted_ = MakeForgetful(disk_);
   SimKafkaFaults faults;
   faults.fetch_records_max = 1 + random_->Below(20);
   faults.lost_one_in = random_->OneIn(3) ? 20 : 0;
@@ -100,6 +68,7 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
       }
     }
   }
+  for (const auto& [topic, rows] : job_.at_least_once) (void)kafka_.CreateTopic(topic, 2);
 }
 
 JobWorld::~JobWorld() { ArmFaultSites({}); }
@@ -111,7 +80,7 @@ void JobWorld::Fail(const std::string& what) {
 JobWorld::Death JobWorld::DrawDeath() {
   Death death;
   death.power = random_->OneIn(2);
-  switch (random_->Below(3)) {
+  switch (random_->Below(4)) {
     case 0: {
       const auto sites = FaultSites();
       death.site = std::string(sites[random_->Below(sites.size())]);
@@ -119,6 +88,15 @@ JobWorld::Death JobWorld::DrawDeath() {
       break;
     }
     case 1: death.disk_operation = 1 + random_->Below(300); break;
+    case 2:
+      death.step = 1 + random_->Below(6000);
+      if (random_->OneIn(3)) {
+        death.free_bytes = random_->Below(20'000);
+      } else {
+        death.disk_error = true;
+        death.disk_operation = 1 + random_->Below(300);
+      }
+      break;
     default: death.step = 1 + random_->Below(4000); break;
   }
   return death;
@@ -128,8 +106,13 @@ void JobWorld::ArmDeath(const Death& death) {
   died_at_.clear();
   disk_.Disarm();
   ArmFaultSites({});
+  if (death.free_bytes.has_value()) {
+    disk_.SetCapacity(kDiskBytes - disk_.FreeBytes("/").value_or(0) + *death.free_bytes);
+  }
   if (death.disk_operation > 0) {
-    const auto action = static_cast<FaultAction>(static_cast<int>(FaultAction::kCrashBefore) + random_->Below(3));
+    const auto first = death.disk_error ? FaultAction::kError : FaultAction::kCrashBefore;
+    const uint64_t kinds = death.disk_error ? 2 : 3;
+    const auto action = static_cast<FaultAction>(static_cast<uint64_t>(first) + random_->Below(kinds));
     disk_.Arm({.nth = death.disk_operation, .action = action});
   }
   if (death.site.empty()) return;
@@ -153,6 +136,7 @@ std::string JobWorld::StartJob() {
   registry_ = std::make_unique<operators::Registry>();
   operators::RegisterOperators(*registry_);
   connectors::RegisterConnectors(*registry_, {.file_system = &fs, .kafka = clients_.get(), .working_directory = "/"});
+  if (options_.bug == PlantedBug::kEarlyAcknowledgement) *registry_ = WithEarlyAcknowledgement(*registry_);
   stores_ = state::NewOrderedMapStoreFactory(fs);
   budget_ = std::make_unique<state::StateBudget>(64 << 20);
 
@@ -188,7 +172,23 @@ bool JobWorld::StepOnce() {
   ++result_.steps;
   kafka_step_->Look();
   clock_.Advance(std::chrono::microseconds(random_->Below(200)));
-  return executor_->RunOne() != SimExecutor::Outcome::kStuck;
+  const bool moved = executor_->RunOne() != SimExecutor::Outcome::kStuck;
+  if (kafka_.group_commits() != commits_checked_) CheckAcknowledgements();
+  return moved;
+}
+
+void JobWorld::CheckAcknowledgements() {
+  if (disk_.crashed()) return;  // once the machine is up again
+  commits_checked_ = kafka_.group_commits();
+  PartitionOffsets acknowledged;
+  for (const auto& [partition, offset] : kafka_.AcknowledgedOffsets()) acknowledged[partition.ToString()] = offset;
+  if (const std::string problem = CheckAcknowledged(disk_, kStorage, acknowledged); !problem.empty()) Fail(problem);
+}
+
+JobWorld::LifeEnd JobWorld::Failed(const Death* death, const std::string& what) {
+  if (death != nullptr && death->MayFail()) return LifeEnd::kDied;
+  Fail(what);
+  return LifeEnd::kBroken;
 }
 
 JobWorld::LifeEnd JobWorld::Live(const Death* death) {
@@ -196,8 +196,7 @@ JobWorld::LifeEnd JobWorld::Live(const Death* death) {
   if (death != nullptr) ArmDeath(*death);
   if (const std::string problem = StartJob(); !problem.empty()) {
     if (dead()) return LifeEnd::kDied;
-    Fail("start " + std::to_string(result_.starts) + ": " + problem);
-    return LifeEnd::kBroken;
+    return Failed(death, "start " + std::to_string(result_.starts) + ": " + problem);
   }
   for (uint64_t step = 1; step <= kStepsMax; ++step) {
     if (dead() || (death != nullptr && death->step == step)) return LifeEnd::kDied;
@@ -206,10 +205,12 @@ JobWorld::LifeEnd JobWorld::Live(const Death* death) {
       Fail("the job is stuck");
       return LifeEnd::kBroken;
     }
+    if (!result_.failure.empty()) return LifeEnd::kBroken;
   }
   if (dead()) return LifeEnd::kDied;
   if (running_->state() == jobs::JobState::kFinished) return LifeEnd::kFinished;
-  Fail(running_->state() <= jobs::JobState::kStopping ? "the job does not end" : running_->cause().ToString());
+  if (running_->state() > jobs::JobState::kStopping) return Failed(death, running_->cause().ToString());
+  Fail("the job does not end");
   return LifeEnd::kBroken;
 }
 
@@ -220,8 +221,7 @@ void JobWorld::Bury(const Death& death) {
     disk_.Arm({.nth = 1, .action = FaultAction::kCrashBefore});
     (void)disk_.CreateDirectories("/dies-here");
   }
-  const std::string at = !died_at_.empty() ? died_at_ : death.disk_operation > 0 ? "disk operation" : "step";
-  ++result_.crashes_at[at];
+  disk_.SetCapacity(kDiskBytes);
   if (running_ != nullptr) result_.checkpoints += running_->checkpoint_stats().completed;
   ArmFaultSites({});
   executor_->Stop();
@@ -252,40 +252,81 @@ SimRows JobWorld::ReadFolder(const std::string& folder) {
     size_t begin = 0;
     while (begin < content->size()) {
       const size_t end = std::min(content->find('\n', begin), content->size());
-      const auto json = nlohmann::json::parse(content->substr(begin, end - begin), nullptr, false);
-      if (json.is_discarded()) {
+      if (!AddRow(content->substr(begin, end - begin), rows)) {
         Fail(name + " holds a broken line: " + content->substr(begin, end - begin));
         return rows;
       }
-      ++rows[{json.value("k", -1), json.value("v", -1), json.value("n", -1)}];
       begin = end + 1;
     }
   }
   return rows;
 }
 
-// While it runs nothing may be there too often; at the end everything must be there.
-void JobWorld::CheckOutput(bool finished) {
-  for (const auto& [folder, expected] : job_.sinks) {
-    const SimRows found = ReadFolder(folder);
-    for (const auto& [row, times] : found) {
-      const auto it = expected.find(row);
-      const uint64_t wanted = it == expected.end() ? 0 : it->second;
-      if (times > wanted) {
-        Fail(folder + ": " + ToJson(row) + " is there " + std::to_string(times) + " times, expected " +
-             std::to_string(wanted));
-      }
-    }
-    if (!finished) continue;
-    for (const auto& [row, wanted] : expected) {
-      const auto it = found.find(row);
-      const uint64_t times = it == found.end() ? 0 : it->second;
-      if (times < wanted) {
-        Fail(folder + ": " + ToJson(row) + " is there " + std::to_string(times) + " times, expected " +
-             std::to_string(wanted));
-      }
+bool JobWorld::AddRow(const std::string& line, SimRows& rows) {
+  const auto json = nlohmann::json::parse(line, nullptr, false);
+  if (json.is_discarded()) return false;
+  ++rows[{json.value("k", -1), json.value("v", -1), json.value("n", -1)}];
+  return true;
+}
+
+void JobWorld::CheckFolder(const std::string& folder, const SimRows& expected, bool finished) {
+  const SimRows found = ReadFolder(folder);
+  const auto wrong = [&](const SimRow& row, uint64_t times, uint64_t wanted) {
+    Fail(folder + ": " + ToJson(row) + " is there " + std::to_string(times) + " times, expected " +
+         std::to_string(wanted));
+  };
+  for (const auto& [row, times] : found) {
+    const auto it = expected.find(row);
+    const uint64_t wanted = it == expected.end() ? 0 : it->second;
+    if (times > wanted) wrong(row, times, wanted);
+  }
+  if (!finished) return;
+  for (const auto& [row, wanted] : expected) {
+    const auto it = found.find(row);
+    const uint64_t times = it == found.end() ? 0 : it->second;
+    if (times < wanted) wrong(row, times, wanted);
+  }
+}
+
+void JobWorld::CheckTopic(const std::string& topic, const SimRows& expected, bool finished) {
+  SimRows found;
+  const auto partitions = static_cast<int32_t>(kafka_.FindTopic(topic)->partitions.size());
+  for (int32_t partition = 0; partition < partitions; ++partition) {
+    for (const SimRecord& record : kafka_.Committed(topic, partition)) {
+      if (!AddRow(record.value.value_or(""), found)) Fail(topic + " holds a broken record: " + *record.value);
     }
   }
+  for (const auto& [row, times] : found) {
+    if (!expected.contains(row)) Fail(topic + ": " + ToJson(row) + " is there and not expected");
+  }
+  if (!finished) return;
+  for (const auto& [row, wanted] : expected) {
+    const auto it = found.find(row);
+    const uint64_t times = it == found.end() ? 0 : it->second;
+    if (times < wanted) {
+      Fail(topic + ": " + ToJson(row) + " is there " + std::to_string(times) + " times, expected " +
+           std::to_string(wanted) + " or more");
+    }
+  }
+}
+
+// While it runs nothing may be there too often; at the end everything must be there.
+void JobWorld::CheckOutput(bool finished) {
+  CheckAcknowledgements();
+  for (const auto& [folder, expected] : job_.sinks) CheckFolder(folder, expected, finished);
+  for (const auto& [topic, expected] : job_.at_least_once) CheckTopic(topic, expected, finished);
+}
+
+void JobWorld::Count(const Death& death) {
+  std::string at = "step";
+  if (!died_at_.empty()) {
+    at = died_at_;
+  } else if (death.free_bytes.has_value()) {
+    at = "disk full";
+  } else if (death.disk_operation > 0) {
+    at = death.disk_error ? "disk error" : "disk operation";
+  }
+  ++result_.crashes_at[at + (death.power ? ", power" : ", process")];
 }
 
 WorldResult JobWorld::Run() {
@@ -301,6 +342,7 @@ WorldResult JobWorld::Run() {
       Bury({});
       break;
     }
+    Count(death);
     Bury(death);
     CheckOutput(false);
   }

@@ -14,18 +14,13 @@
 #include "jobs/job.h"
 #include "tests/simulation/manual_clock.h"
 #include "tests/simulation/manual_worker.h"
+#include "tests/simulation/planted_bugs.h"
 #include "tests/simulation/random_job.h"
 #include "tests/simulation/sim_executor.h"
 #include "tests/simulation/sim_file_system.h"
 #include "tests/simulation/sim_kafka.h"
 
 namespace weir::simulation {
-
-// A mistake that the simulator must find: planted around the real code, not in it.
-enum class PlantedBug : uint8_t {
-  kNone,
-  kSkippedFsync,  // nothing that is synced reaches the disk before the kernel likes
-};
 
 struct WorldOptions {
   uint64_t seed = 0;
@@ -35,7 +30,7 @@ struct WorldOptions {
 
 struct WorldResult {
   std::string failure;                         // empty: as the oracle says
-  std::map<std::string, uint64_t> crashes_at;  // fault site or kind of moment -> deaths there
+  std::map<std::string, uint64_t> crashes_at;  // "<fault site or kind of moment>, power" or ", process" -> deaths
   uint64_t steps = 0;
   uint64_t starts = 0;
   uint64_t checkpoints = 0;
@@ -57,9 +52,12 @@ class JobWorld {
   struct Death {
     std::string site;  // at the nth visit of a fault site; empty: by the other two
     uint64_t nth = 1;
-    uint64_t disk_operation = 0;  // at the nth operation on the disk
-    uint64_t step = 0;            // or after so many steps
-    bool power = false;           // the machine dies, not the process alone
+    uint64_t disk_operation = 0;              // at the nth operation on the disk
+    uint64_t step = 0;                        // or after so many steps
+    bool power = false;                       // the machine dies, not the process alone
+    bool disk_error = false;                  // the disk operation fails and nothing dies with it
+    std::optional<uint64_t> free_bytes = {};  // or the disk has no more room than this until `step`
+    bool MayFail() const { return disk_error || free_bytes.has_value(); }
   };
   enum class LifeEnd : uint8_t { kDied, kFinished, kBroken };
 
@@ -68,10 +66,18 @@ class JobWorld {
   LifeEnd Live(const Death* death);
   std::string StartJob();
   bool StepOnce();
+  // The job has failed, or could not be started: right only if something on the disk did.
+  LifeEnd Failed(const Death* death, const std::string& what);
   void CheckOutput(bool finished);
+  void CheckFolder(const std::string& folder, const SimRows& expected, bool finished);
+  void CheckTopic(const std::string& topic, const SimRows& expected, bool finished);
+  void CheckAcknowledgements();
   SimRows ReadFolder(const std::string& folder);
+  // One line more; false: it is no row.
+  bool AddRow(const std::string& line, SimRows& rows);
   void Fail(const std::string& what);
   void Bury(const Death& death);
+  void Count(const Death& death);
 
   const WorldOptions options_;
   const RandomJob job_;
@@ -82,6 +88,7 @@ class JobWorld {
   std::unique_ptr<FileSystem> planted_;  // in front of the disk
   SimKafka kafka_;
   WorldResult result_;
+  uint64_t commits_checked_ = 0;  // of the groups
 
   // Of one life of the process.
   std::unique_ptr<ManualWorkerFactory> workers_;

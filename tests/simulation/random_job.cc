@@ -81,7 +81,8 @@ class Builder {
     }
     const std::string id = NewId("s");
     Add("sources", "\"id\":" + Quoted(id) + ",\"connector\":\"kafka\",\"bootstrap-servers\":\"sim:1\",\"topics\":[" +
-                       Quoted(topic.name) + "],\"start\":\"earliest\",\"end\":\"latest\",\"format\":\"json\"");
+                       Quoted(topic.name) + "],\"start\":\"earliest\",\"end\":\"latest\",\"format\":\"json\"" +
+                       (random_.OneIn(3) ? "" : ",\"group\":" + Quoted("readers-of-" + id)));
     job_.topics.push_back(std::move(topic));
     outlets_.push_back({id, std::move(rows)});
   }
@@ -197,10 +198,21 @@ class Builder {
     }
   }
 
+  void AddKafkaSink(const Outlet& outlet) {
+    const std::string topic = NewId("results");
+    Add("sinks", "\"id\":" + Quoted(NewId("out")) + ",\"connector\":\"kafka\",\"input\":" + Quoted(outlet.name) +
+                     ",\"bootstrap-servers\":\"sim:1\",\"topic\":" + Quoted(topic));
+    job_.at_least_once[topic] = outlet.rows;
+  }
+
   void AddSinks() {
     size_t folder = 0;
     for (const Outlet& outlet : outlets_) {
       if (outlet.read && !random_.OneIn(5)) continue;
+      if (random_.OneIn(6)) {
+        AddKafkaSink(outlet);
+        continue;
+      }
       // Sinks may share a folder: then they share a committer too.
       if (folder == 0 || !random_.OneIn(3)) ++folder;
       const std::string path = "/out/" + std::to_string(folder);

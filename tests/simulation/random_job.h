@@ -1,5 +1,5 @@
 // A random job for the simulator, with the oracle that says what must come out: the definition as text, the input of
-// its topics, and for each sink the exact multiset of rows, computed from the input alone, whole, without the engine.
+// its topics, and for each sink the multiset of rows, computed from the input alone, whole, without the engine.
 //
 // Every row is {k, v, n} with v a function of k, so that no result depends on the order in which rows of different
 // splits meet: a running count per key gives 1..c whatever the order.
@@ -30,7 +30,8 @@ struct SimTopic {
 
 struct RandomJob {
   std::vector<SimTopic> topics;
-  std::map<std::string, SimRows> sinks;  // by folder
+  std::map<std::string, SimRows> sinks;          // by folder: exactly these
+  std::map<std::string, SimRows> at_least_once;  // by topic: each at least so often, and no others
   size_t operators = 0;
 
   // The definition for one start; parallelism may differ from start to start.

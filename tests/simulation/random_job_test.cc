@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/fault_site.h"
 #include "tests/simulation/job_world.h"
 
 namespace weir::simulation {
@@ -27,7 +28,7 @@ WorldResult RunSeed(uint64_t seed, PlantedBug bug = PlantedBug::kNone) {
 
 TEST(RandomJobTest, OutputIsExactWhateverDies) {
   const uint64_t first = FromEnvironment("WEIR_SIM_FIRST", 1);
-  const uint64_t count = FromEnvironment("WEIR_SIM_COUNT", 300);
+  const uint64_t count = FromEnvironment("WEIR_SIM_COUNT", 1000);
   std::map<std::string, uint64_t> coverage;
   uint64_t steps = 0;
   uint64_t checkpoints = 0;
@@ -46,14 +47,36 @@ TEST(RandomJobTest, OutputIsExactWhateverDies) {
   const double seconds = std::chrono::duration<double>(clock.Now() - begin).count();
   std::cout << count << " seeds, " << static_cast<double>(count) / seconds << " a second, " << steps << " steps, "
             << checkpoints << " checkpoints\ncrashes at:\n";
-  for (const auto& [site, crashes] : coverage) std::cout << "  " << site << " " << crashes << "\n";
+  for (const auto& [site, crashes] : coverage) std::cout << "  " << site << ": " << crashes << "\n";
+  if (count < 1000) return;
+  for (const std::string_view site : FaultSites()) {
+    EXPECT_TRUE(coverage.contains(std::string(site) + ", power")) << "no power loss at " << site;
+    EXPECT_TRUE(coverage.contains(std::string(site) + ", process")) << "no process died at " << site;
+  }
+}
+
+// The first of 500 seeds that notices the planted bug; 0: none.
+uint64_t SeedThatFinds(PlantedBug bug, std::string& failure) {
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    failure = RunSeed(seed, bug).failure;
+    if (!failure.empty()) return seed;
+  }
+  return 0;
 }
 
 TEST(RandomJobTest, FindsASkippedFsyncWithin500Seeds) {
-  for (uint64_t seed = 1; seed <= 500; ++seed) {
-    if (!RunSeed(seed, PlantedBug::kSkippedFsync).failure.empty()) return;
-  }
-  FAIL() << "500 seeds did not notice that nothing is synced";
+  std::string failure;
+  const uint64_t seed = SeedThatFinds(PlantedBug::kSkippedFsync, failure);
+  EXPECT_NE(seed, 0U) << "500 seeds did not notice that nothing is synced";
+  std::cout << "seed " << seed << ": " << failure << "\n";
+}
+
+TEST(RandomJobTest, FindsAnOffsetAcknowledgedEarlyWithin500Seeds) {
+  std::string failure;
+  const uint64_t seed = SeedThatFinds(PlantedBug::kEarlyAcknowledgement, failure);
+  ASSERT_NE(seed, 0U) << "500 seeds did not notice that offsets are acknowledged early";
+  EXPECT_NE(failure.find("is acknowledged"), std::string::npos) << failure;
+  std::cout << "seed " << seed << ": " << failure << "\n";
 }
 
 }  // namespace

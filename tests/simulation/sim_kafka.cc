@@ -74,6 +74,14 @@ SimKafka::Partition& SimKafka::Find(const std::string& topic, int32_t partition)
   return found->second.partitions[static_cast<size_t>(partition)];
 }
 
+std::map<connectors::TopicPartition, int64_t> SimKafka::AcknowledgedOffsets() const {
+  std::map<connectors::TopicPartition, int64_t> result;
+  for (const auto& [group, offsets] : group_offsets_) {
+    for (const auto& [partition, offset] : offsets) result[partition] = std::max(result[partition], offset);
+  }
+  return result;
+}
+
 const SimKafka::Topic* SimKafka::FindTopic(const std::string& name) const {
   const auto found = topics_.find(name);
   return found == topics_.end() ? nullptr : &found->second;

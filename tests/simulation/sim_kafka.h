@@ -85,6 +85,9 @@ class SimKafka {
   // For oracles: what a committed reader would see, in order.
   std::vector<SimRecord> Committed(const std::string& topic, int32_t partition) const;
   const Topic* FindTopic(const std::string& name) const;
+  // The newest commit of each partition, whatever the group; and how many commits there were.
+  std::map<connectors::TopicPartition, int64_t> AcknowledgedOffsets() const;
+  uint64_t group_commits() const { return group_commits_; }
 
  private:
   friend class SimKafkaClients;
@@ -106,6 +109,7 @@ class SimKafka {
   std::map<uint64_t, std::set<connectors::TopicPartition>> transaction_partitions_;
   std::map<std::pair<int64_t, uint64_t>, std::function<void()>> events_;  // by time, then by order of scheduling
   std::map<uint64_t, Wakeup*> consumers_;                                 // alive ones by number
+  uint64_t group_commits_ = 0;
   uint64_t last_number_ = 0;
   uint64_t last_transaction_ = 0;
   uint64_t last_incarnation_ = 0;

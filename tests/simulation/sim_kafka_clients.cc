@@ -346,6 +346,7 @@ class SimKafkaClients::Admin final : public KafkaAdmin {
   Status CommitOffsets(const std::string& group, std::span<const PartitionStart> offsets) override {
     WEIR_RETURN_IF_ERROR(Reach());
     for (const PartitionStart& one : offsets) broker_.group_offsets_[group][one.partition] = one.offset;
+    ++broker_.group_commits_;
     return {};
   }
   Status CreateTopic(const std::string& topic, int32_t partitions,
