@@ -18,13 +18,16 @@ using Json = nlohmann::json;
 
 constexpr char kBase[] = R"({
   "name": "orders", "parallelism": 2, "key-groups": 64,
-  "checkpoint": {"storage": "./c", "interval": "5s", "min-pause": "0s", "timeout": "10m", "retain": 3, "tolerated-failures": 3},
+  "checkpoint": {"storage": "./c", "interval": "5s", "min-pause": "0s", "timeout": "10m", "retain": 3,
+    "tolerated-failures": 3},
   "memory": {"bytes-max": "1GiB"}, "state": {"bytes-max": "256MiB"}, "stop": {"timeout": "20s"},
-  "sources": [{"id": "in", "connector": "feed", "topics": ["a"], "batch": 5, "tls": {"verify": true}, "columns": {"a": {"type": "x"}},
+  "sources": [{"id": "in", "connector": "feed", "topics": ["a"], "batch": 5, "tls": {"verify": true},
+    "columns": {"a": {"type": "x"}},
                "parts": [{"at": 1}], "properties": {"a": "b"}}],
   "operators": [
     {"id": "keyed", "type": "key_by", "input": "in", "keys": ["k"]},
-    {"id": "totals", "type": "aggregate", "input": "keyed", "aggregates": {"n": {"function": "count"}, "s": {"function": "sum", "column": "v"}}},
+    {"id": "totals", "type": "aggregate", "input": "keyed", "aggregates": {"n": {"function": "count"},
+      "s": {"function": "sum", "column": "v"}}},
     {"id": "ways", "type": "route", "inputs": ["totals"], "routes": {"big": "s > 5"}},
     {"id": "both", "type": "union", "inputs": ["ways.big", "in"], "edge": ["rebalance", "broadcast"]}],
   "sinks": [{"id": "out", "connector": "shelf", "input": "both", "path": "x", "extra": {"y": "1 + 1"}}]
@@ -109,7 +112,8 @@ TEST_F(SchemaTest, BothSayTheSameOfEveryValue) {
                                            "/checkpoint/unknown"};
   const Json values = Json::parse(
       R"([null, true, 0, 1, -1, 1.5, 2.0, 50, 20000000, "", "x", "a b", "0", "5s", "0s", "64MiB", "5 MB", "earliest",
-      "per-batch", "count", "forward", [], ["a"], [1], ["forward"], {}, {"a": 1}, {"a": "x"}, {"a": {}}, {"a": {"type": "t"}}, [{"at": 1}],
+      "per-batch", "count", "forward", [], ["a"], [1], ["forward"], {}, {"a": 1}, {"a": "x"}, {"a": {}},
+        {"a": {"type": "t"}}, [{"at": 1}],
       {"verify": false}, {"type": "q"}, {"at": 5}])");
   for (const std::string& place : places) {
     for (const Json& value : values) {
@@ -163,12 +167,17 @@ TEST_F(SchemaTest, BothMissTheSame) {
 
 TEST_F(SchemaTest, BothSayTheSameOfNodes) {
   const Json edits = Json::parse(R"([
-    ["/name", "no/slash"], ["/name", "ok.name-1_x"], ["/name", ""], ["/name", 5], ["/sources/0/id", "a b"], ["/sources/0/id", ""],
+    ["/name", "no/slash"], ["/name", "ok.name-1_x"], ["/name", ""], ["/name", 5], ["/sources/0/id", "a b"],
+      ["/sources/0/id", ""],
     ["/sources", []], ["/sinks", []], ["/sources", {}], ["/operators", {}], ["/sinks/0", "out"], ["/operators/0", null],
-    ["/operators/0/type", "keyby"], ["/operators/0/type", 1], ["/sinks/0/connector", "shelv"], ["/sinks/0/type", "shelf"],
-    ["/sinks/0/inputs", ["both"]], ["/operators/3/inputs", []], ["/operators/3/inputs", ["in", "in"]], ["/operators/2/inputs", ["totals", "in"]],
-    ["/operators/2/inputs", "totals"], ["/sources/0/batch", "${B}"], ["/sources/0/poll", "${B}"], ["/sources/0/properties/p", "${P}"],
-    ["/$schema", "./job.schema.json"], ["/$schema", 1], ["/operators/1/aggregates", {}], ["/operators/2/routes", {}]])");
+    ["/operators/0/type", "keyby"], ["/operators/0/type", 1], ["/sinks/0/connector", "shelv"], ["/sinks/0/type",
+      "shelf"],
+    ["/sinks/0/inputs", ["both"]], ["/operators/3/inputs", []], ["/operators/3/inputs", ["in", "in"]],
+      ["/operators/2/inputs", ["totals", "in"]],
+    ["/operators/2/inputs", "totals"], ["/sources/0/batch", "${B}"], ["/sources/0/poll", "${B}"],
+      ["/sources/0/properties/p", "${P}"],
+    ["/$schema", "./job.schema.json"], ["/$schema", 1], ["/operators/1/aggregates", {}], ["/operators/2/routes",
+      {}]])");
   for (const Json& edit : edits) {
     Json definition = base_;
     const std::string place = edit[0];

@@ -67,7 +67,8 @@ constexpr char kJson[] = R"({
     {"id": "ways", "type": "route", "input": "totals", "routes": {"big": "n > 5"}, "default": "rest"}
   ],
   "sinks": [
-    {"id": "out", "connector": "shelf", "path": "$${x}", "inputs": ["ways.big", "ways.dead-letter", "ways.rest"], "edge": "rebalance"}
+    {"id": "out", "connector": "shelf", "path": "$${x}", "inputs": ["ways.big", "ways.dead-letter", "ways.rest"],
+      "edge": "rebalance"}
   ]
 })";
 
@@ -149,18 +150,28 @@ TEST_F(DefinitionTest, ReportsEveryProblemWithItsLine) {
   EXPECT_EQ(
       Problems(json),
       (Lines{
-          R"(job.json:2: /name: the job's name can't be the name of a folder (value "a/b", expected letters, digits, _ . -, at most 100))",
-          R"x(job.json:3: /paralelism: unknown key "paralelism" (did you mean "parallelism"?) (expected one of $schema, name, description, parallelism, key-groups, checkpoint, memory, state, stop, sources, operators or sinks))x",
-          R"(job.json:5: /checkpoint/interval: "interval" is not a duration (value "soon", expected a duration such as "500ms", "5s", "2m", "1h", at least 1ms))",
+          R"(job.json:2: /name: the job's name can't be the name of a folder (value "a/b", expected letters, )"
+          R"(digits, _ . -, at most 100))",
+          R"x(job.json:3: /paralelism: unknown key "paralelism" (did you mean "parallelism"?) (expected one of )x"
+          R"x($schema, name, description, parallelism, key-groups, checkpoint, memory, state, stop, sources, )x"
+          R"x(operators or sinks))x",
+          R"(job.json:5: /checkpoint/interval: "interval" is not a duration (value "soon", expected a duration )"
+          R"(such as "500ms", "5s", "2m", "1h", at least 1ms))",
           R"(job.json:6: /checkpoint/retain: "retain" is too small (value 0, expected a whole number from 1 to 1000))",
-          R"x(job.json:9: warning: /sources/0: nobody reads the rows of "in": they are dropped (expected a node that names it as input))x",
-          R"x(job.json:10: /sources/0/connector: unknown connector "fed" (did you mean "feed"?) (value "fed", expected feed))x",
+          R"x(job.json:9: warning: /sources/0: nobody reads the rows of "in": they are dropped (expected a node )x"
+          R"x(that names it as input))x",
+          R"x(job.json:10: /sources/0/connector: unknown connector "fed" (did you mean "feed"?) (value "fed", )x"
+          R"x(expected feed))x",
           R"(job.json:11: /sources/1/topics: required key "topics" is missing (expected a list of strings))",
-          R"x(job.json:11: warning: /sources/1: nobody reads the rows of "in2": they are dropped (expected a node that names it as input))x",
+          R"x(job.json:11: warning: /sources/1: nobody reads the rows of "in2": they are dropped (expected a )x"
+          R"x(node that names it as input))x",
           R"(job.json:12: /sources/1/batch: "batch" is too large (value 1000, expected a whole number from 1 to 100))",
-          R"x(job.json:13: /sources/1/starrt: unknown key "starrt" (did you mean "start"?) (expected one of id, connector, parallelism, topics, start, poll, fetch, batch, tls, columns, parts, password, follow, keep or properties))x",
+          R"x(job.json:13: /sources/1/starrt: unknown key "starrt" (did you mean "start"?) (expected one of id, )x"
+          R"x(connector, parallelism, topics, start, poll, fetch, batch, tls, columns, parts, password, follow, )x"
+          R"x(keep or properties))x",
           R"(job.json:16: /sinks/0/path: "path" is a number (value 5, expected a string))",
-          R"x(job.json:16: /sinks/0/input: unknown input "inn" (did you mean "in"?) (value "inn", expected in or in2))x",
+          R"x(job.json:16: /sinks/0/input: unknown input "inn" (did you mean "in"?) (value "inn", expected in )x"
+          R"x(or in2))x",
       }));
 }
 
@@ -199,7 +210,8 @@ TEST_F(DefinitionTest, AppliesOverridesBeforeTheChecks) {
       Problems(kJson),
       (Lines{
           R"(--set sources.out.batch: /sources: nothing is called "out" (expected an index or an id of "/sources"))",
-          R"(--set parallelism: /parallelism: "parallelism" is a string (value "four", expected a whole number from 1 to 1024))",
+          R"(--set parallelism: /parallelism: "parallelism" is a string (value "four", expected a whole number )"
+          R"(from 1 to 1024))",
       }));
 }
 
@@ -212,52 +224,48 @@ TEST_F(DefinitionTest, NeverPrintsWhatAReferenceHolds) {
       Problems(kJson),
       Lines{"--set sources.in.password: /sources/0/password: <secret> is wrong (value <secret>, expected another)"});
   overrides_ = {{"sources.in.password", "${NOT_SET}${file:gone}"}};
-  EXPECT_EQ(
-      Problems(kJson),
-      Lines{
-          R"(--set sources.in.password: /sources/0/password: environment variable "NOT_SET" is not set (value ${NOT_SET}, expected an environment variable that is set))"});
+  EXPECT_EQ(Problems(kJson),
+            Lines{R"(--set sources.in.password: /sources/0/password: environment variable "NOT_SET" is not set (value )"
+                  R"(${NOT_SET}, expected an environment variable that is set))"});
   overrides_ = {{"sources.in.password", "${file:gone}"}};
-  EXPECT_EQ(
-      Problems(kJson),
-      Lines{
-          R"(--set sources.in.password: /sources/0/password: file "gone" can't be read: no such file (value ${file:gone}, expected a file that can be read))"});
+  EXPECT_EQ(Problems(kJson),
+            Lines{R"(--set sources.in.password: /sources/0/password: file "gone" can't be read: no such file (value )"
+                  R"(${file:gone}, expected a file that can be read))"});
 }
 
 TEST_F(DefinitionTest, FindsWhatIsWrongWithTheGraph) {
   EXPECT_EQ(
       GraphProblems(
-          R"({"id": "a", "type": "union", "inputs": ["in", "c"]}, {"id": "b", "type": "union", "input": "a"}, {"id": "c", "type": "union", "input": "b"})",
+          R"({"id": "a", "type": "union", "inputs": ["in", "c"]}, {"id": "b", "type": "union", "input": "a"}, )"
+          R"({"id": "c", "type": "union", "input": "b"})",
           "c"),
       Lines{R"(job.json:1: /operators/0: the graph has a cycle: a -> b -> c -> a (expected rows that flow one way))"});
   EXPECT_EQ(GraphProblems(R"({"id": "in", "type": "union", "input": "in"})", "in").size(), 1U);
-  EXPECT_EQ(
-      GraphProblems(R"({"id": "a", "type": "union", "input": "out"})", "a"),
-      Lines{
-          R"(job.json:1: /operators/0/input: input "out" is a sink: nothing comes out of it (value "out", expected a source or an operator))"});
-  EXPECT_EQ(
-      GraphProblems(R"({"id": "a", "type": "aggregate", "input": "in", "aggregates": {"n": {"function": "count"}}})",
-                    "a"),
-      Lines{
-          R"(job.json:1: /operators/0: "a" (aggregate) needs rows with a key, and "in" gives them none (expected an operator of type key_by as its input))"});
+  EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "union", "input": "out"})", "a"),
+            Lines{R"(job.json:1: /operators/0/input: input "out" is a sink: nothing comes out of it (value "out", )"
+                  R"(expected a source or an operator))"});
+  EXPECT_EQ(GraphProblems(
+                R"({"id": "a", "type": "aggregate", "input": "in", "aggregates": {"n": {"function": "count"}}})", "a"),
+            Lines{R"(job.json:1: /operators/0: "a" (aggregate) needs rows with a key, and "in" gives them none )"
+                  R"((expected an operator of type key_by as its input))"});
   EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "union", "input": "in", "edge": "hash"})", "a").size(), 1U);
   EXPECT_EQ(
       GraphProblems(R"({"id": "a", "type": "union", "input": "in", "edge": "forward", "parallelism": 2})", "a").size(),
       1U);
-  EXPECT_EQ(
-      GraphProblems(R"({"id": "a", "type": "route", "input": "in", "routes": {"x": "true"}})", "a.y"),
-      Lines{
-          R"(job.json:1: /sinks/0/input: unknown side output "y" (did you mean "x"?) (value "a.y", expected x or dead-letter))"});
+  EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "route", "input": "in", "routes": {"x": "true"}})", "a.y"),
+            Lines{R"(job.json:1: /sinks/0/input: unknown side output "y" (did you mean "x"?) (value "a.y", expected x )"
+                  R"(or dead-letter))"});
   EXPECT_EQ(
       GraphProblems(R"({"id": "a", "type": "key_by", "input": "in", "keys": "k", "on-error": "dead-letter"})", "a")
           .size(),
       1U);
   EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "union"})", "a").size(), 1U);
-  EXPECT_EQ(
-      GraphProblems(
-          R"({"id": "a", "type": "key_by", "inputs": ["in", "b"], "keys": "k"}, {"id": "b", "type": "union", "input": "in"})",
-          "a")
-          .size(),
-      1U);
+  EXPECT_EQ(GraphProblems(
+                R"({"id": "a", "type": "key_by", "inputs": ["in", "b"], "keys": "k"}, {"id": "b", "type": "union", )"
+                R"("input": "in"})",
+                "a")
+                .size(),
+            1U);
   EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "filter", "input": "in", "where": "x >"})", "a").size(), 1U);
 }
 

@@ -31,7 +31,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, AggregateTest,
 
 constexpr char kAll[] =
     R"("n": {"function": "count"}, "a": {"function": "count", "column": "v"}, "s": {"function": "sum", "column": "v"},
-    "lo": {"function": "min", "column": "v"}, "hi": {"function": "max", "column": "v"}, "m": {"function": "avg", "column": "v"})";
+    "lo": {"function": "min", "column": "v"}, "hi": {"function": "max", "column": "v"}, "m": {"function": "avg",
+      "column": "v"})";
 
 TEST_P(AggregateTest, AnswersEachRow) {
   OperatorTestHarness harness = Make(kAll);
@@ -99,10 +100,10 @@ TEST_P(AggregateTest, ABadRowChangesNothing) {
                                   R"(+U {"k":1,"n":2,"a":2,"s":5,"lo":2,"hi":3,"m":2.5000000000000000})"}));
   const Rows letters = harness.TakeSide("dead-letter");
   ASSERT_EQ(letters.size(), 3U);
-  EXPECT_NE(
-      letters[0].find(
-          R"("key":"1","value":"{\"k\":1,\"v\":\"two\"}","error":"\"s\" (sum of v) of key 1: a string is no number: \"two\"")"),
-      std::string::npos)
+  EXPECT_NE(letters[0].find(
+                R"("key":"1","value":"{\"k\":1,\"v\":\"two\"}","error":"\"s\" (sum of v) of key 1: a string is no )"
+                R"(number: \"two\"")"),
+            std::string::npos)
       << letters[0];
   EXPECT_NE(letters[1].find("\\\"lo\\\" (min of v) of key 1: a value is taken back that was never added"),
             std::string::npos)

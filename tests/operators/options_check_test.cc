@@ -55,7 +55,8 @@ TEST(OptionsCheckTest, FillsInDefaults) {
 TEST(OptionsCheckTest, TakesWhatIsGiven) {
   const Options options =
       OptionsOf(Specs(), R"({"topics": ["a", "b"], "retries": 1e1, "linger": "2m", "buffer": 1000, "mode": "safe",
-      "tls": {"verify": false}, "columns": {"z": {"type": "x"}, "a": {"type": "y"}}, "properties": {"a.b": 5, "c": true}})");
+      "tls": {"verify": false}, "columns": {"z": {"type": "x"}, "a": {"type": "y"}}, "properties": {"a.b": 5,
+        "c": true}})");
   EXPECT_EQ(options.Strings("topics").size(), 2U);
   EXPECT_EQ(options.Integer("retries"), 10);
   EXPECT_EQ(options.Time("linger"), std::chrono::minutes(2));

@@ -62,10 +62,9 @@ TEST_P(RoutingTest, KeyByRefusesRowsWithoutTheColumn) {
   EXPECT_TRUE(letters.Process({R"({"di": 2})"}).ok());
   EXPECT_TRUE(letters.Process({R"({"id": 3})"}).ok());
   EXPECT_EQ(letters.Take(), Rows{R"(+I {"id":3})"});
-  EXPECT_EQ(
-      letters.TakeSide("dead-letter"),
-      Rows{
-          R"(+I {"topic":null,"partition":null,"offset":null,"key":null,"value":"{\"di\":2}","error":"the row has no key column \"id\"","uid":"tested"})"});
+  EXPECT_EQ(letters.TakeSide("dead-letter"),
+            Rows{R"(+I {"topic":null,"partition":null,"offset":null,"key":null,"value":"{\"di\":2}","error":"the row )"
+                 R"(has no key column \"id\"","uid":"tested"})"});
   EXPECT_EQ(letters.metrics().bad_records.load(), 1U);
 
   OperatorTestHarness skips(KeyByType(), R"({"keys": "id", "on-error": "skip"})", options());
@@ -151,9 +150,9 @@ TEST(DeadLetterTest, KeepsTheOriginalRecord) {
   } output;
   ASSERT_TRUE(kept.EmitTo(output).ok());
   ASSERT_EQ(output.rows.size(), 300U);
-  EXPECT_EQ(
-      output.rows[0],
-      R"(+I {"topic":"orders","partition":3,"offset":42,"key":null,"value":"\\x7b62726f6b656e","error":"no JSON","uid":"orders"})");
+  EXPECT_EQ(output.rows[0],
+            R"(+I {"topic":"orders","partition":3,"offset":42,"key":null,"value":"\\x7b62726f6b656e","error":"no )"
+            R"(JSON","uid":"orders"})");
   EXPECT_EQ(metrics.bad_records.load(), 300U);
 }
 
