@@ -133,8 +133,7 @@ TEST_P(TableStateTest, AFlushInMidIntervalIsNoSnapshot) {
   EXPECT_EQ(GetText(*again, Register(*again, Described("a")), KeyOf("x")), "1");
 }
 
-// Scenario 24: more new keys in an interval than the budget holds.
-TEST_P(TableStateTest, MoreNewKeysThanTheBudgetStayBoundedAndExact) {
+TEST_P(TableStateTest, Scenario24_MoreNewKeysInAnIntervalThanTheBudgetStayBoundedAndExact) {
   auto state = Open();
   const StateId id = Register(*state, Described("a"));
   constexpr int kKeys = 60000;  // 100 bytes each against a share of 3 MiB

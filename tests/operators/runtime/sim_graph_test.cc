@@ -165,6 +165,72 @@ TEST(SimGraphTest, CrashesAbortsAndRescalingLoseAndDoubleNothing) {
   }
 }
 
+// What a checkpoint holds twice: splits that its enumerator had not assigned and a reader has; and events that its
+// enumerator had not heard of.
+struct BetweenSnapshotAndBarrier {
+  int splits = 0;
+  int events = 0;
+};
+
+BetweenSnapshotAndBarrier CountBetween(const TestCheckpoint& checkpoint, const TestStateStorage& storage) {
+  BetweenSnapshotAndBarrier between;
+  const auto snapshot = DecodeEnumeratorSnapshot(checkpoint.enumerators.at("numbers"));
+  EXPECT_TRUE(snapshot.has_value());
+  const auto unassigned = DecodeCounting(snapshot->enumerator).unassigned;
+  for (const auto& [id, subtask] : checkpoint.subtasks) {
+    for (const state::StateFile& file : subtask.state.files) {
+      for (const auto& [key, value] : storage.Load(file.path).entries) {
+        const std::string& name = key.second;
+        if (name.starts_with("split:") && unassigned.contains(name.substr(6))) ++between.splits;
+        if (name.starts_with("event:")) ++between.events;
+      }
+    }
+  }
+  return between;
+}
+
+// Scenario 23: a split is assigned, or a reader's event is on its way, between the enumerator's snapshot and the
+// barrier; the job comes back at another parallelism. Every split once, every event once.
+TEST(SimGraphTest, Scenario23_ASplitEventBetweenEnumeratorSnapshotAndBarrier) {
+  int splits = 0;
+  int events = 0;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    SeededRandom random(seed);
+    TestStateStorage storage;
+    auto world = std::make_shared<SinkWorld>();
+    CountingOptions source;
+    source.splits = 6;
+    source.rows = 10;
+    source.one_split_a_step = true;
+    source.attempt = "first";
+    std::optional<TestCheckpoint> cut;
+    Rows committed;
+    const auto sources = static_cast<uint32_t>(1 + random.Below(3));
+    {
+      Attempt attempt(random, storage, KeyedSumJob(source, sources, 2, world), SmallSteps(), nullptr);
+      for (uint64_t steps = random.Below(40); steps > 0; --steps) attempt.executor.RunOne();
+      ASSERT_TRUE(attempt.Checkpoint()) << Failures(*attempt.job);
+      cut = attempt.job->Newest();
+      committed = attempt.job->Committed(*world);
+    }
+    ExpectConsistentCut(*cut, storage, source);
+    const BetweenSnapshotAndBarrier between = CountBetween(*cut, storage);
+    splits += between.splits;
+    events += between.events;
+    source.attempt = "second";
+    const uint32_t others = sources % 3 + 1;
+    Attempt attempt(random, storage, KeyedSumJob(source, others, 3, world), SmallSteps(), &*cut);
+    ASSERT_TRUE(attempt.RunUntil([&] { return attempt.job->inputs_ended() == others; })) << Failures(*attempt.job);
+    ASSERT_TRUE(attempt.Checkpoint()) << Failures(*attempt.job);
+    const Rows more = attempt.job->Committed(*world);
+    committed.insert(committed.end(), more.begin(), more.end());
+    ASSERT_EQ(ByKey(committed), ExpectedSums(source));
+  }
+  EXPECT_GT(splits, 10) << "the test does not reach what it is about";
+  EXPECT_GT(events, 10);
+}
+
 TEST(SimGraphTest, StopReadsNothingBehindItsBarrierAndAnAbortedStopGoesOn) {
   SeededRandom random(7);
   TestStateStorage storage;
