@@ -87,7 +87,7 @@ Result<std::vector<KafkaSplit>> KafkaDiscovery::StartOffsets(std::span<const Top
   return splits;
 }
 
-Status KafkaDiscovery::SetEnds(std::vector<KafkaSplit>& splits, std::span<const Watermarks> marks) const {
+Status KafkaDiscovery::SetEnds(std::span<KafkaSplit> splits, std::span<const Watermarks> marks) const {
   if (!options_.bounded()) return {};
   for (size_t i = 0; i < splits.size(); ++i) {
     KafkaSplit& split = splits[i];
@@ -119,7 +119,8 @@ Result<std::vector<KafkaSplit>> KafkaDiscovery::Restore(std::vector<KafkaSplit> 
                                                         const std::set<TopicPartition>& known) {
   WEIR_ASSIGN_OR_RETURN(const std::vector<TopicPartition> partitions, ListPartitions());
   std::vector<TopicPartition> open;
-  for (const KafkaSplit& split : saved) {
+  for (KafkaSplit& split : saved) {
+    if (!options_.bounded()) split.end.reset();
     if (std::ranges::find(partitions, split.partition) == partitions.end()) {
       return Error(Status::FailedPrecondition("the checkpoint holds offset " + std::to_string(split.offset) + " of " +
                                               Describe(split.partition) +
@@ -129,9 +130,11 @@ Result<std::vector<KafkaSplit>> KafkaDiscovery::Restore(std::vector<KafkaSplit> 
   }
   WEIR_ASSIGN_OR_RETURN(const std::vector<Watermarks> marks, admin_.QueryWatermarks(open));
   size_t i = 0;
-  for (const KafkaSplit& split : saved) {
+  for (KafkaSplit& split : saved) {
     if (split.finished()) continue;
-    WEIR_RETURN_IF_ERROR(CheckInLog(split.partition, "saved offset", split.offset, marks[i++]));
+    WEIR_RETURN_IF_ERROR(CheckInLog(split.partition, "saved offset", split.offset, marks[i]));
+    if (!split.end) WEIR_RETURN_IF_ERROR(SetEnds({&split, 1}, {&marks[i], 1}));
+    ++i;
   }
   if (options_.bounded()) return saved;
   WEIR_ASSIGN_OR_RETURN(const std::vector<KafkaSplit> fresh, FindNew(known));

@@ -20,7 +20,8 @@ class KafkaDiscovery {
   // All partitions with concrete offsets, as the options say.
   Result<std::vector<KafkaSplit>> FirstStart();
   // The saved splits, checked, and the partitions that are not in `known`, from their earliest record. An error names
-  // topic, partition and both numbers where a saved offset is beyond the end or before the start of the log.
+  // topic, partition and both numbers where a saved offset is beyond the end or before the start of the log. Where the
+  // definition ends what had no end, it ends now; where it no longer does, reading goes on.
   Result<std::vector<KafkaSplit>> Restore(std::vector<KafkaSplit> saved, const std::set<TopicPartition>& known);
   // Partitions that are not in `known`, from their earliest record.
   Result<std::vector<KafkaSplit>> FindNew(const std::set<TopicPartition>& known);
@@ -29,7 +30,7 @@ class KafkaDiscovery {
   Result<std::vector<TopicPartition>> ListPartitions();
   Result<std::vector<KafkaSplit>> StartOffsets(std::span<const TopicPartition> partitions,
                                                std::span<const Watermarks> marks);
-  Status SetEnds(std::vector<KafkaSplit>& splits, std::span<const Watermarks> marks) const;
+  Status SetEnds(std::span<KafkaSplit> splits, std::span<const Watermarks> marks) const;
   Status CheckNamed(const std::map<TopicPartition, int64_t>& offsets, std::string_view option,
                     std::span<const TopicPartition> partitions) const;
 

@@ -92,6 +92,22 @@ TEST_P(KafkaSourceTest, StartsAndEndsAtGivenOffsets) {
   EXPECT_EQ(driver->Snapshot(1).splits[0].position, "{\"offset\":6,\"end\":6}");
 }
 
+TEST_P(KafkaSourceTest, AnEndThatComesOrGoesWithTheDefinitionHoldsFromTheNextStart) {
+  const std::string topic = Topic(1);
+  world_->AppendValues(topic, 0, Numbers(0, 10));
+  SourceSnapshot snapshot{"{\"partitions\":[\"" + topic + "-0\"]}", {{topic + "-0", "{\"offset\":4}"}}};
+  auto ending = Started(Raw(topic, {{"end", Text("latest")}}), &snapshot);
+  ASSERT_TRUE(ending->ReadToEnd()) << ending->error.ToString();
+  EXPECT_EQ(ending->rows, Numbers(4, 10));
+  snapshot = ending->Snapshot(1);
+  EXPECT_EQ(snapshot.splits[0].position, "{\"offset\":10,\"end\":10}");
+  world_->AppendValues(topic, 0, Numbers(10, 12));
+  auto endless = Started(Raw(topic), &snapshot);
+  ASSERT_TRUE(endless->ReadRows(2)) << endless->error.ToString();
+  EXPECT_EQ(endless->rows, Numbers(10, 12));
+  EXPECT_EQ(endless->Snapshot(2).splits[0].position, "{\"offset\":12}");
+}
+
 TEST_P(KafkaSourceTest, AGivenOffsetOutsideTheLogIsAnError) {
   const std::string topic = Topic(1);
   world_->AppendValues(topic, 0, Numbers(0, 10));
