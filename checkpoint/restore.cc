@@ -245,7 +245,6 @@ class Starter {
     job.systems = std::move(decision_.systems);
     job.report = std::move(report_);
     job.report.insert(job.report.end(), decision_.report.begin(), decision_.report.end());
-    for (const std::string& line : job.report) LogInfo(line);
     job.is_first_start = decision_.action == RestoreAction::kFirstStart;
     switch (decision_.action) {
       case RestoreAction::kFirstStart:
