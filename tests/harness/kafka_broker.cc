@@ -249,7 +249,29 @@ Status KafkaBroker::CreateTopic(const std::string& name, int partitions, const T
         return rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), count);
       });
   rd_kafka_NewTopic_destroy(topic);
-  return status;
+  WEIR_RETURN_IF_ERROR(status);
+  return AwaitTopic(name, partitions);
+}
+
+// The controller has it before the broker tells clients of it.
+Status KafkaBroker::AwaitTopic(const std::string& name, int partitions) {
+  WEIR_ASSIGN_OR_RETURN(const Handle client, NewClient(bootstrap()));
+  const std::unique_ptr<rd_kafka_topic_t, decltype(&rd_kafka_topic_destroy)> topic(
+      rd_kafka_topic_new(client.get(), name.c_str(), nullptr), &rd_kafka_topic_destroy);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kAdminTimeoutMs);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const rd_kafka_metadata_t* metadata = nullptr;
+    if (rd_kafka_metadata(client.get(), 0, topic.get(), &metadata, kAdminTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      const rd_kafka_metadata_topic& found = metadata->topics[0];
+      bool led =
+          metadata->topic_cnt == 1 && found.err == RD_KAFKA_RESP_ERR_NO_ERROR && found.partition_cnt == partitions;
+      for (int i = 0; led && i < found.partition_cnt; ++i) led = found.partitions[i].leader >= 0;
+      rd_kafka_metadata_destroy(metadata);
+      if (led) return Status::Ok();
+    }
+    std::this_thread::sleep_for(kAnswerPollInterval);
+  }
+  return Status::Unavailable("topic " + name + " was made, and the broker does not tell of it");
 }
 
 Status KafkaBroker::DeleteTopic(const std::string& name) {

@@ -51,6 +51,7 @@ class KafkaBroker {
   Status Format(const std::vector<std::pair<std::string, std::string>>& properties);
   Status Launch();
   Status AwaitAnswer();
+  Status AwaitTopic(const std::string& name, int partitions);
   // The end of what the broker said, for messages.
   std::string LastOutput() const;
 
