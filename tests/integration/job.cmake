@@ -1,0 +1,31 @@
+# Whole jobs: the real binary on a real broker.
+if(NOT TARGET weir_kafka_world)
+  add_subdirectory(${PROJECT_SOURCE_DIR}/tests/connectors/kafka ${PROJECT_BINARY_DIR}/tests/connectors/kafka)
+endif()
+weir_add_library(weir_job_process
+  SOURCES
+    ${CMAKE_CURRENT_SOURCE_DIR}/job_definitions.cc
+    ${CMAKE_CURRENT_SOURCE_DIR}/job_orders.cc
+    ${CMAKE_CURRENT_SOURCE_DIR}/job_process.cc
+  LINK weir_kafka_world third_party::nlohmann_json
+  PRIVATE_LINK GTest::gtest
+)
+target_compile_definitions(weir_job_process PRIVATE WEIR_BINARY="$<TARGET_FILE:weir>")
+add_dependencies(weir_job_process weir)
+
+weir_add_test(job_crash_test ${CMAKE_CURRENT_SOURCE_DIR}/job_crash_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 400 WHOLE)
+add_test(NAME job_crash_torture COMMAND job_crash_test)
+set_tests_properties(job_crash_torture PROPERTIES TIMEOUT 3600 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_test(job_golden_test ${CMAKE_CURRENT_SOURCE_DIR}/job_golden_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
+weir_add_test(job_bad_input_test ${CMAKE_CURRENT_SOURCE_DIR}/job_bad_input_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(job_case_test
+  ${CMAKE_CURRENT_SOURCE_DIR}/job_position_case_test.cc
+  ${CMAKE_CURRENT_SOURCE_DIR}/job_state_case_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(job_stall_test ${CMAKE_CURRENT_SOURCE_DIR}/job_stall_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
+add_test(NAME job_stall_torture COMMAND job_stall_test)
+set_tests_properties(job_stall_torture PROPERTIES TIMEOUT 400 LABELS torture ENVIRONMENT WEIR_TORTURE=1)

@@ -1,0 +1,61 @@
+// The main job and its oracle: a changefeed of orders on a topic of eight partitions, through filter, projection and an
+// aggregate by customer, into a topic and into files. What must come out is added up here from what was put in, by
+// code that shares nothing with the job. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "connectors/generator/orders.h"
+#include "tests/integration/job_process.h"
+
+namespace weir::job_test {
+
+class OrdersJob {
+ public:
+  static constexpr int kInputPartitions = 8;
+  static constexpr int kOutputPartitions = 4;
+
+  // Makes the topics and the definition, in `folder`.
+  OrdersJob(kafka_test::KafkaWorld& world, const JobFolder& folder, uint64_t seed, uint64_t customers);
+
+  const std::string& definition() const { return definition_; }
+  const std::string& input_topic() const { return input_topic_; }
+  std::string output_folder() const { return folder_.Path("totals"); }
+  std::string checkpoints() const { return folder_.Path("checkpoints/orders"); }
+
+  // Appends the next orders to the topic, and a resolved message to each partition.
+  void Feed(uint64_t rows);
+  uint64_t fed() const { return fed_; }
+  uint64_t kept() const { return kept_; }
+  bool FilesComplete() const { return PublishedLines(output_folder()).size() >= kept_; }
+
+  // Each (customer, count) is there once, and the totals rise by just the amounts of the customer's orders.
+  void ExpectExactFiles() const;
+  // The last row of each customer is right, and its counts go up one by one, except that after a moment at which the
+  // job was killed (`kills_ms`) they may start again from one that was there before.
+  void ExpectTopicAtLeastOnce(const std::vector<int64_t>& kills_ms) const;
+
+ private:
+  struct Total {
+    std::vector<int64_t> cents;  // of each order that is kept, in the order of feeding
+    int64_t sum = 0;
+  };
+
+  kafka_test::KafkaWorld& world_;
+  const JobFolder& folder_;
+  const connectors::OrdersOptions options_;
+  const std::string input_topic_;
+  const std::string output_topic_;
+  std::string definition_;
+  uint64_t fed_ = 0;
+  uint64_t kept_ = 0;
+  std::map<int64_t, Total> totals_;
+};
+
+// "431.07" -> 43107; aborts the test run for anything else than a decimal with at most two places.
+int64_t CentsOf(const std::string& decimal);
+
+}  // namespace weir::job_test

@@ -1,0 +1,177 @@
+#include "tests/integration/job_process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include "base/check.h"
+
+namespace weir::job_test {
+namespace {
+
+harness::ChildProcess StartProcess(const harness::ChildProcess::Options& options) {
+  Result<harness::ChildProcess> started = harness::ChildProcess::Start(options);
+  if (!started.has_value()) {
+    std::cerr << started.error().ToString() << "\n";
+    std::abort();
+  }
+  return std::move(*started);
+}
+
+std::string NextOutputPath(const JobFolder& folder) {
+  for (int number = 1;; ++number) {
+    std::string path = folder.Path("process-" + std::to_string(number) + ".log");
+    if (!std::filesystem::exists(path)) return path;
+  }
+}
+
+}  // namespace
+
+int64_t WallMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+void Pause(Duration duration) { std::this_thread::sleep_for(duration); }
+
+bool Eventually(Duration limit, const std::function<bool()>& done) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    Pause(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+JobFolder::JobFolder() : path_((std::filesystem::temp_directory_path() / "weir-job-XXXXXX").string()) {
+  WEIR_CHECK(mkdtemp(path_.data()) != nullptr);
+}
+
+JobFolder::~JobFolder() {
+  if (testing::Test::HasFailure()) {
+    std::cerr << "kept for a look: " << path_ << "\n";
+    return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string JobFolder::Write(const std::string& name, const std::string& content) const {
+  std::string path = Path(name);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+  return path;
+}
+
+void JobFolder::Append(const std::string& name, const std::string& content) const {
+  const std::string path = Path(name);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path, std::ios::binary | std::ios::app) << content;
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> FilesUnder(const std::string& path) {
+  std::vector<std::string> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path, ignored)) {
+    if (entry.is_regular_file(ignored)) files.push_back(entry.path().string());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> PublishedLines(const std::string& folder) {
+  std::vector<std::string> lines;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (!entry.is_regular_file() || entry.path().filename().string().starts_with(".")) continue;
+    std::ranges::move(LinesOf(ReadText(entry.path().string())), std::back_inserter(lines));
+  }
+  return lines;
+}
+
+std::string WeirBinary() { return WEIR_BINARY; }
+
+Weir::Weir(const JobFolder& folder, Arguments arguments, const Environment& environment)
+    : output_path_(NextOutputPath(folder)), process_([&] {
+        arguments.insert(arguments.begin(), WeirBinary());
+        std::ofstream(output_path_).flush();
+        return StartProcess({std::move(arguments), environment, output_path_});
+      }()) {}
+
+void Weir::Kill9() {
+  process_.Signal(SIGKILL);
+  process_.Wait(std::chrono::seconds(10));
+}
+
+std::optional<int> Weir::Wait(Duration limit) {
+  return process_.Wait(std::chrono::duration_cast<std::chrono::milliseconds>(limit));
+}
+
+std::optional<int> Weir::Stop() {
+  Eventually(std::chrono::seconds(20), [this] { return Says("first start") || Says("goes on from") || !Running(); });
+  Signal(SIGTERM);
+  return Wait(std::chrono::seconds(20));
+}
+
+Ended RunToEnd(const JobFolder& folder, Arguments arguments, const Environment& environment, Duration limit) {
+  Weir weir(folder, std::move(arguments), environment);
+  const std::optional<int> code = weir.Wait(limit);
+  return {code, weir.Output()};
+}
+
+std::vector<TopicRecord> ReadTopic(kafka_test::KafkaWorld& world, const std::string& topic, int partitions) {
+  std::vector<connectors::TopicPartition> asked;
+  std::vector<connectors::PartitionStart> starts;
+  for (int32_t p = 0; p < partitions; ++p) {
+    asked.push_back({topic, p});
+    starts.push_back({{topic, p}, 0});
+  }
+  std::vector<TopicRecord> records;
+  const auto ends = world.NewAdmin()->QueryWatermarks(asked);
+  auto consumer = world.factory().NewConsumer(world.connection(), world.context());
+  EXPECT_TRUE(ends.has_value() && consumer.has_value());
+  if (!ends.has_value() || !consumer.has_value()) return records;
+  EXPECT_EQ((*consumer)->Assign(starts).ToString(), "ok");
+  const bool complete = world.Until([&] {
+    auto block = (*consumer)->Fetch();
+    if (block.has_value() && *block != nullptr) {
+      const auto text = [](std::string_view bytes) {
+        return bytes.data() == nullptr ? std::nullopt : std::optional<std::string>(bytes);
+      };
+      for (const connectors::KafkaRecord& record : (*block)->records()) {
+        records.push_back({static_cast<int32_t>(record.partition), record.offset, record.timestamp_ms, text(record.key),
+                           text(record.value)});
+      }
+    }
+    for (uint32_t p = 0; p < asked.size(); ++p) {
+      if ((*consumer)->Position(p) < (*ends)[p].high) return false;
+    }
+    return true;
+  });
+  EXPECT_TRUE(complete) << "topic " << topic << " could not be read to its end";
+  return records;
+}
+
+}  // namespace weir::job_test
