@@ -56,6 +56,9 @@ function(weir_add_test name)
                                              WEIR_BINARY_DIR="${PROJECT_BINARY_DIR}")
   set(environment "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp"
                   "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
+  if(WEIR_SANITIZE)
+    list(APPEND environment "WEIR_SIM_COUNT=200")  # seeds of the random jobs; the release build runs all
+  endif()
   # All programs of a lane: weir_tests_unit and so on.
   if(NOT TARGET weir_tests_${arg_LABEL})
     add_custom_target(weir_tests_${arg_LABEL})

@@ -55,19 +55,31 @@ bool IsVisible(FileSystem& fs, const CheckpointMetadata& metadata) {
 
 }  // namespace
 
-std::string CheckAcknowledged(FileSystem& fs, const std::string& storage, const PartitionOffsets& acknowledged) {
-  PartitionOffsets applied;
-  const auto names = fs.List(storage);
-  if (!names.has_value()) return {};  // the disk is down: the check after the restart sees it
+void AppliedOffsets::NoteDurable(uint64_t number) {
+  const std::string name = "chk-" + std::to_string(number);
+  auto metadata = checkpoint::ReadCheckpointFolder(fs_, JoinPath(storage_, name));
+  if (metadata.has_value()) durable_.insert_or_assign(name, std::move(*metadata));
+}
+
+void AppliedOffsets::NoteAllDurable() {
+  const auto names = fs_.List(storage_);
+  if (!names.has_value()) return;
   for (const std::string& name : *names) {
-    if (!name.starts_with("chk-")) continue;
-    const auto metadata = checkpoint::ReadCheckpointFolder(fs, JoinPath(storage, name));
-    if (!metadata.has_value() || !IsVisible(fs, *metadata)) continue;
-    for (const auto& [split, offset] : OffsetsIn(*metadata)) applied[split] = std::max(applied[split], offset);
+    if (!name.starts_with("chk-") || name.ends_with(".damaged")) continue;
+    auto metadata = checkpoint::ReadCheckpointFolder(fs_, JoinPath(storage_, name));
+    if (metadata.has_value()) durable_.insert_or_assign(name, std::move(*metadata));
   }
+}
+
+std::string AppliedOffsets::Check(const PartitionOffsets& acknowledged) {
+  std::erase_if(durable_, [this](const auto& one) {
+    if (!IsVisible(fs_, one.second)) return false;
+    for (const auto& [split, offset] : OffsetsIn(one.second)) applied_[split] = std::max(applied_[split], offset);
+    return true;
+  });
   for (const auto& [split, offset] : acknowledged) {
-    const auto found = applied.find(split);
-    const int64_t reached = found == applied.end() ? 0 : found->second;
+    const auto found = applied_.find(split);
+    const int64_t reached = found == applied_.end() ? 0 : found->second;
     if (offset > reached) {
       return split + ": offset " + std::to_string(offset) + " is acknowledged, applied checkpoints have reached " +
              std::to_string(reached);

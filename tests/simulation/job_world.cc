@@ -10,7 +10,6 @@
 #include "jobs/job_definition.h"
 #include "operators/registry.h"
 #include "state/ordered_map_store.h"
-#include "tests/simulation/applied_offsets.h"
 
 namespace weir::simulation {
 namespace {
@@ -52,7 +51,8 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
       root_(options.seed),
       random_(root_.Split("world")),
       disk_(options.seed),
-      kafka_(clock_, root_.Split("kafka")) {
+      kafka_(clock_, root_.Split("kafka")),
+      applied_offsets_(disk_, kStorage) {
   if (options_.bug == PlantedBug::kSkippedFsync) planted_ = MakeForgetful(disk_);
   SimKafkaFaults faults;
   faults.fetch_records_max = 1 + random_->Below(20);
@@ -165,6 +165,7 @@ std::string JobWorld::StartJob() {
   auto started = jobs::Job::Start(std::move(parsed->job), {.restore = {}, .batches_per_step = 1}, std::move(ports));
   if (!started.has_value()) return started.error().ToString();
   running_ = std::move(*started);
+  applied_offsets_.NoteAllDurable();
   return {};
 }
 
@@ -173,6 +174,10 @@ bool JobWorld::StepOnce() {
   kafka_step_->Look();
   clock_.Advance(std::chrono::microseconds(random_->Below(200)));
   const bool moved = executor_->RunOne() != SimExecutor::Outcome::kStuck;
+  if (const uint64_t durable = running_->checkpoint_stats().last_number; durable != durable_seen_) {
+    durable_seen_ = durable;
+    applied_offsets_.NoteDurable(durable);
+  }
   if (kafka_.group_commits() != commits_checked_) CheckAcknowledgements();
   return moved;
 }
@@ -182,7 +187,7 @@ void JobWorld::CheckAcknowledgements() {
   commits_checked_ = kafka_.group_commits();
   PartitionOffsets acknowledged;
   for (const auto& [partition, offset] : kafka_.AcknowledgedOffsets()) acknowledged[partition.ToString()] = offset;
-  if (const std::string problem = CheckAcknowledged(disk_, kStorage, acknowledged); !problem.empty()) Fail(problem);
+  if (const std::string problem = applied_offsets_.Check(acknowledged); !problem.empty()) Fail(problem);
 }
 
 JobWorld::LifeEnd JobWorld::Failed(const Death* death, const std::string& what) {

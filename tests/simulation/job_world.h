@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "jobs/job.h"
+#include "tests/simulation/applied_offsets.h"
 #include "tests/simulation/manual_clock.h"
 #include "tests/simulation/manual_worker.h"
 #include "tests/simulation/planted_bugs.h"
@@ -88,7 +89,9 @@ class JobWorld {
   std::unique_ptr<FileSystem> planted_;  // in front of the disk
   SimKafka kafka_;
   WorldResult result_;
+  AppliedOffsets applied_offsets_;
   uint64_t commits_checked_ = 0;  // of the groups
+  uint64_t durable_seen_ = 0;     // number of a checkpoint
 
   // Of one life of the process.
   std::unique_ptr<ManualWorkerFactory> workers_;
