@@ -9,6 +9,7 @@
 namespace weir::connectors {
 namespace {
 
+constexpr int kUnknownTopicPatienceMs = 1000;
 constexpr int kPropagationPollMs = 20;
 
 class RdKafkaAdmin final : public KafkaAdmin {
@@ -170,12 +171,19 @@ Result<TopicMetadata> RdKafkaAdmin::DescribeTopic(const std::string& topic) {
   if (handle == nullptr) {
     return Error(Status::InvalidArgument("topic \"" + topic + "\": " + rd_kafka_err2str(rd_kafka_last_error())));
   }
-  WEIR_ASSIGN_OR_RETURN(const std::vector<TopicMetadata> topics, Metadata(handle.get()));
-  if (topics.empty()) {
+  // Brokers hear of a new topic one after the other: for a moment one may deny what another has told.
+  for (int waited_ms = 0;; waited_ms += kPropagationPollMs) {
+    Result<std::vector<TopicMetadata>> topics = Metadata(handle.get());
+    if (topics.has_value() && !topics->empty()) return std::move(topics->front());
+    const bool unknown = topics.has_value() || topics.error().code() == StatusCode::kNotFound;
+    if (unknown && waited_ms < kUnknownTopicPatienceMs) {
+      rd_kafka_poll(client_, kPropagationPollMs);
+      continue;
+    }
+    if (!topics.has_value()) return Error(std::move(topics).error());
     return Error(
         Status::NotFound("Kafka at " + connection_.bootstrap_servers + ": topic " + topic + " does not exist"));
   }
-  return topics.front();
 }
 
 Result<std::vector<Watermarks>> RdKafkaAdmin::QueryWatermarks(std::span<const TopicPartition> partitions) {

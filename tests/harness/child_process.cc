@@ -89,6 +89,15 @@ void ChildProcess::Signal(int number) {
   if (Running()) kill(pid_, number);
 }
 
+void ChildProcess::Pause() {
+  if (!Running()) return;
+  kill(pid_, SIGSTOP);
+  int status = 0;
+  if (waitpid(pid_, &status, WUNTRACED) == pid_ && !WIFSTOPPED(status)) {
+    ended_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+}
+
 std::optional<int> ChildProcess::Wait(std::chrono::milliseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (!ended_.has_value()) {

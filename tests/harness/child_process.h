@@ -34,6 +34,8 @@ class ChildProcess {
   bool Running();
   // Sends a signal; nothing happens if it has ended.
   void Signal(int number);
+  // SIGSTOP, and waits until every thread stands still.
+  void Pause();
   // What waitpid reports: an exit code, or minus the signal. Nothing if it still runs after `timeout`.
   std::optional<int> Wait(std::chrono::milliseconds timeout);
 

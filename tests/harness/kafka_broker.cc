@@ -228,7 +228,7 @@ void KafkaBroker::Kill9() {
 }
 
 void KafkaBroker::Pause() {
-  if (process_.has_value()) process_->Signal(SIGSTOP);
+  if (process_.has_value()) process_->Pause();
 }
 
 void KafkaBroker::Resume() {
