@@ -36,8 +36,11 @@ class RdKafkaMockCluster final : public MockCluster {
 
 Result<std::unique_ptr<MockCluster>> MockCluster::Start(int brokers) {
   std::array<char, 512> reason{};
-  // The mock lives in a client; this one does nothing else.
-  rd_kafka_t* host = rd_kafka_new(RD_KAFKA_PRODUCER, nullptr, reason.data(), reason.size());
+  // The mock lives in a client; this one does nothing else, and need not say that it has no servers.
+  rd_kafka_conf_t* conf = rd_kafka_conf_new();
+  rd_kafka_conf_set(conf, "log_level", "4", nullptr, 0);
+  rd_kafka_t* host = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason.data(), reason.size());
+  if (host == nullptr) rd_kafka_conf_destroy(conf);
   if (host == nullptr) return Error(Status::Internal(std::string("mock cluster: ") + reason.data()));
   rd_kafka_mock_cluster_t* cluster = rd_kafka_mock_cluster_new(host, brokers);
   if (cluster == nullptr) {
