@@ -2,12 +2,13 @@
 #   make demo      a job that is killed and comes back, in front of your eyes
 #   make test      the whole suite: sanitizers first, then everything on the release build
 #   make torture   the same promises for hours: more seeds, more kills
+#   make bench     what jobs cost, beside a bare loop that does the same (bench/README.md)
 #   make tidy      clang's warnings, thread-safety analysis and clang-tidy
 #   make format    clang-format over our sources
 JOBS ?= $(shell nproc)
 CTEST := ctest --output-on-failure --no-tests=error
 
-.PHONY: demo test torture release asan tsan kafka tidy format clean
+.PHONY: demo test torture bench release asan tsan kafka tidy format clean
 
 demo:
 	@setup/install_packages build
@@ -43,6 +44,12 @@ kafka:
 
 torture: release kafka
 	WEIR_TORTURE=1 $(CTEST) --test-dir build/release --parallel 1 -L torture
+
+bench: kafka
+	@setup/install_packages build test
+	@cmake --preset release >/dev/null
+	cmake --build --preset release --target weir job_bench kafka_floor --parallel $(JOBS)
+	build/release/bin/job_bench
 
 tidy:
 	@setup/install_packages build test clang

@@ -1,27 +1,18 @@
-// What Weir's Kafka connectors and jobs cost against the floor (kafka_floor.cc), on a real broker, in one run:
+// What Weir's Kafka connectors cost without an engine against the floor (kafka_floor.cc), on a real broker, in one run:
 //
-//   kafka_bench [--rows=4000000] [--accounts=100000] [--weir=PATH --job=NAME=FILE ...]
+//   kafka_bench [--rows=4000000] [--accounts=100000]
 //
-// Feeds a topic of 8 partitions with changefeed rows of 277 bytes, then runs each program as a child and reports its
-// CPU seconds per million rows, rows per second and peak resident size. "connectors" is the source's reader and the
-// sink's writer in one thread without an engine between them. A job file may use the texts @BOOTSTRAP@, @INPUT@ and
-// @OUTPUT@; it must be bounded ("end": "latest").
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <condition_variable>
+// Feeds a topic of 8 partitions with changefeed rows of 277 bytes, then runs each program as a child. "connectors" is
+// the source's reader and the sink's writer in one thread. bench/job_bench.cc measures whole jobs.
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <mutex>
-#include <sstream>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
-#include "base/clock.h"
-#include "bench/kafka_rows.h"
+#include "bench/kafka_feed.h"
+#include "bench/measured_run.h"
 #include "connectors/kafka/rdkafka_client.h"
 #include "connectors/kafka/register_kafka.h"
 #include "operators/options_check.h"
@@ -29,29 +20,6 @@
 
 namespace weir::bench {
 namespace {
-
-constexpr int kPartitions = 8;
-
-class ConditionWakeup final : public Wakeup {
- public:
-  void Wake() override {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-    condition_.notify_all();
-  }
-  void Wait() {
-    std::unique_lock lock(mutex_);
-    condition_.wait_for(lock, std::chrono::milliseconds(10), [this] { return woken_; });
-    woken_ = false;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  bool woken_ = false;  // guarded by mutex_
-};
-
-void CheckOk(const Status& status) { WEIR_CHECK_EQ(status.ToString(), std::string("ok")); }
 
 operators::RawValue Text(std::string text, operators::RawKind kind = operators::RawKind::kString) {
   operators::RawValue value;
@@ -70,30 +38,6 @@ operators::Options Checked(const std::vector<operators::OptionSpec>& specs,
   for (const operators::Problem& problem : problems) std::fprintf(stderr, "%s\n", problem.message.c_str());
   WEIR_CHECK(problems.empty());
   return options;
-}
-
-void Feed(const std::string& bootstrap, const std::string& topic, uint64_t rows, uint64_t accounts) {
-  const auto factory = connectors::NewRdKafkaClientFactory();
-  const auto workers = NewThreadWorkerFactory();
-  SystemClock clock;
-  ConditionWakeup wakeup;
-  const auto producer = std::move(
-      *factory->NewProducer({.bootstrap_servers = bootstrap, .properties = {}}, {&clock, workers.get(), &wakeup}));
-  std::vector<std::string> keys(1000);
-  std::vector<std::string> values(1000);
-  for (uint64_t i = 0; i < rows;) {
-    std::vector<connectors::ProduceRow> block;
-    for (size_t j = 0; j < keys.size() && i < rows; ++j, ++i) {
-      BuildChangefeedRow(i, accounts, keys[j], values[j]);
-      block.push_back({.key = keys[j], .value = values[j], .partition = static_cast<int32_t>(i % kPartitions)});
-    }
-    for (size_t taken = 0; taken < block.size();) {
-      taken += *producer->Produce(topic, std::span(block).subspan(taken));
-      CheckOk(producer->Progress().error);
-      if (taken < block.size()) wakeup.Wait();
-    }
-  }
-  while (producer->Progress().acknowledged < producer->Progress().accepted) wakeup.Wait();
 }
 
 // The source's reader straight into the sink's writer.
@@ -189,66 +133,22 @@ class Connectors final : public operators::SourceOutput {
   std::unique_ptr<operators::SinkWriter> writer_;
 };
 
-// Runs a program to its end and prints its line.
-void Measure(const std::string& name, uint64_t rows, std::vector<std::string> arguments) {
-  SystemClock clock;
-  const MonotonicTime start = clock.Now();
-  const pid_t child = fork();
-  WEIR_CHECK_GE(child, 0);
-  if (child == 0) {
-    std::vector<char*> raw;
-    for (std::string& argument : arguments) raw.push_back(argument.data());
-    raw.push_back(nullptr);
-    execv(raw[0], raw.data());
-    std::perror(raw[0]);
-    std::_Exit(127);
-  }
-  int status = 0;
-  rusage usage{};
-  WEIR_CHECK_EQ(wait4(child, &status, 0, &usage), child);
-  const double wall_s = static_cast<double>((clock.Now() - start).count()) / 1e9;
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  const double cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+void Measure(const std::string& name, uint64_t rows, const std::vector<std::string>& arguments) {
+  const RunCost cost = RunMeasured({.arguments = arguments, .environment = {}, .output_path = {}});
   const double millions = static_cast<double>(rows) / 1e6;
-  std::printf("%-28s %8.2f CPU-s/M %8.2f M rows/s %6ld MB%s\n", name.c_str(), cpu_s / millions, millions / wall_s,
-              usage.ru_maxrss / 1024, status == 0 ? "" : "   FAILED");
+  std::printf("%-28s %8.2f CPU-s/M %8.2f M rows/s %6.0f MB%s\n", name.c_str(), cost.cpu_s / millions,
+              millions / cost.wall_s, cost.peak_mb, cost.ok ? "" : "   FAILED");
   std::fflush(stdout);
 }
 
-std::string Filled(std::string text, const std::vector<std::pair<std::string, std::string>>& values) {
-  for (const auto& [from, to] : values) {
-    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-      text.replace(at, from.size(), to);
-    }
-  }
-  return text;
-}
-
-struct Settings {
+int Run(std::span<char*> arguments) {
   uint64_t rows = 4'000'000;
   uint64_t accounts = 100'000;
-  std::string weir;
-  std::vector<std::pair<std::string, std::string>> jobs;  // name, file
-};
-
-Settings Parse(std::span<char*> arguments) {
-  Settings settings;
   for (const std::string argument : arguments.subspan(1)) {
-    const size_t equals = argument.find('=');
-    const std::string value = equals == std::string::npos ? "" : argument.substr(equals + 1);
-    if (argument.starts_with("--rows=")) settings.rows = std::strtoull(value.c_str(), nullptr, 10);
-    if (argument.starts_with("--accounts=")) settings.accounts = std::strtoull(value.c_str(), nullptr, 10);
-    if (argument.starts_with("--weir=")) settings.weir = value;
-    if (argument.starts_with("--job="))
-      settings.jobs.emplace_back(value.substr(0, value.find('=')), value.substr(value.find('=') + 1));
+    const std::string value = argument.substr(argument.find('=') + 1);
+    if (argument.starts_with("--rows=")) rows = std::strtoull(value.c_str(), nullptr, 10);
+    if (argument.starts_with("--accounts=")) accounts = std::strtoull(value.c_str(), nullptr, 10);
   }
-  return settings;
-}
-
-int Run(std::span<char*> arguments) {
-  const Settings settings = Parse(arguments);
   auto broker = std::move(*harness::KafkaBroker::Start());
   int outputs = 0;
   const auto new_output = [&] {
@@ -257,31 +157,15 @@ int Run(std::span<char*> arguments) {
     return name;
   };
   CheckOk(broker->CreateTopic("in", kPartitions));
-  Feed(broker->bootstrap(), "in", settings.rows, settings.accounts);
+  KafkaFeed(broker->bootstrap()).Write("in", 0, rows, accounts);
   const std::string self = arguments[0];
   const std::string floor = self.substr(0, self.rfind('/') + 1) + "kafka_floor";
-  const std::string rows = std::to_string(settings.rows);
   const std::string partitions = std::to_string(kPartitions);
-  for (const bool aggregate : {false, true}) {
-    for (const bool kafka : {true, false}) {
-      Measure(
-          std::string("floor ") + (aggregate ? "aggregate" : "pass") + (kafka ? " -> kafka" : " -> nothing"),
-          settings.rows,
-          {floor, broker->bootstrap(), "in", partitions, kafka ? new_output() : "-", aggregate ? "agg" : "pass", rows});
-    }
-  }
-  Measure("connectors -> kafka", settings.rows, {self, "connectors", broker->bootstrap(), "in", new_output()});
-  Measure("connectors -> nothing", settings.rows, {self, "connectors", broker->bootstrap(), "in", "-"});
-  for (const auto& [name, file] : settings.jobs) {
-    std::ifstream in(file);
-    std::stringstream text;
-    text << in.rdbuf();
-    const std::string folder = broker->folder() + "/job-" + name;
-    const std::string job = folder + ".json";
-    std::ofstream(job) << Filled(
-        text.str(),
-        {{"@BOOTSTRAP@", broker->bootstrap()}, {"@INPUT@", "in"}, {"@OUTPUT@", new_output()}, {"@FOLDER@", folder}});
-    Measure("weir " + name, settings.rows, {settings.weir, "run", job});
+  for (const bool kafka : {true, false}) {
+    const std::string where = kafka ? " -> kafka" : " -> nothing";
+    Measure("floor" + where, rows,
+            {floor, broker->bootstrap(), "in", partitions, kafka ? new_output() : "-", "pass", std::to_string(rows)});
+    Measure("connectors" + where, rows, {self, "connectors", broker->bootstrap(), "in", kafka ? new_output() : "-"});
   }
   return 0;
 }

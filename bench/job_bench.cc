@@ -1,0 +1,312 @@
+// Whole jobs as `weir run` runs them against the floor (kafka_floor.cc), on a real broker, in one run; bench/README.md
+// says how to read it.
+//
+//   job_bench [--rows=4000000] [--rounds=3] [--weir=PATH] [--jobs=FOLDER] [--only=NAME,...] [--hold]
+//
+// NAME: generator, pass, aggregate, start, restore, bounded. --hold feeds, prints the broker's address and waits for
+// a line of input: for a profiler.
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "bench/kafka_feed.h"
+#include "bench/measured_run.h"
+#include "tests/harness/child_process.h"
+#include "tests/harness/kafka_broker.h"
+
+namespace weir::bench {
+namespace {
+
+struct Settings {
+  uint64_t rows = 4'000'000;
+  int rounds = 3;
+  std::string folder;  // of the programs
+  std::string weir;
+  std::string jobs = WEIR_BENCH_JOBS;
+  std::vector<std::string> only;
+  bool hold = false;
+
+  bool Wants(const std::string& name) const { return only.empty() || std::ranges::find(only, name) != only.end(); }
+};
+
+Settings Parse(std::span<char*> arguments) {
+  Settings settings;
+  const std::string self = arguments[0];
+  settings.folder = self.substr(0, self.rfind('/') + 1);
+  settings.weir = settings.folder + "weir";
+  for (const std::string argument : arguments.subspan(1)) {
+    const std::string value = argument.substr(argument.find('=') + 1);
+    if (argument.starts_with("--rows=")) settings.rows = std::strtoull(value.c_str(), nullptr, 10);
+    if (argument.starts_with("--rounds=")) settings.rounds = std::atoi(value.c_str());
+    if (argument.starts_with("--weir=")) settings.weir = value;
+    if (argument.starts_with("--jobs=")) settings.jobs = value;
+    if (argument == "--hold") settings.hold = true;
+    if (!argument.starts_with("--only=")) continue;
+    std::stringstream names(value);
+    for (std::string name; std::getline(names, name, ',');) settings.only.push_back(name);
+  }
+  return settings;
+}
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+// What the runs of one case cost, and its line in the table.
+struct Series {
+  std::vector<double> cpu, wall, peak;
+  bool ok = true;
+
+  void Add(const RunCost& cost) {
+    cpu.push_back(cost.cpu_s);
+    wall.push_back(cost.wall_s);
+    peak.push_back(cost.peak_mb);
+    ok = ok && cost.ok;
+  }
+};
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+uint64_t FolderBytes(const std::string& path) {
+  uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+// Resident size of a running process, from /proc.
+double ResidentMb(pid_t pid) {
+  const std::string status = ReadFile("/proc/" + std::to_string(pid) + "/status");
+  const size_t at = status.find("VmRSS:");
+  return at == std::string::npos ? 0 : std::strtod(status.c_str() + at + 6, nullptr) / 1024;
+}
+
+class JobBench {
+ public:
+  explicit JobBench(Settings settings)
+      : settings_(std::move(settings)),
+        broker_(std::move(*harness::KafkaBroker::Start())),
+        feed_(broker_->bootstrap()) {}
+
+  int Run() {
+    if (!settings_.hold && settings_.Wants("generator")) Generator();
+    const bool aggregate = settings_.Wants("aggregate");
+    if (settings_.hold || settings_.Wants("pass") || aggregate) Input("rows-100k", settings_.rows, 100'000);
+    if (settings_.hold || aggregate) Input("rows-1m", settings_.rows, 1'000'000);
+    if (settings_.hold) return Hold();
+    std::printf("%-32s %10s %10s %10s %10s %10s\n", "", "CPU-s/M", "of floor", "M rows/s", "of floor", "peak MB");
+    if (settings_.Wants("pass")) Compare("pass -> kafka", "pass", "rows-100k", "pass.json", true);
+    for (const std::string keys : {"100k", "1m"}) {
+      if (!aggregate) break;
+      Compare("aggregate " + keys + " -> kafka", "agg", "rows-" + keys, "aggregate_to_kafka.json", true);
+      Compare("aggregate " + keys + " -> blackhole", "agg", "rows-" + keys, "aggregate_to_blackhole.json", false);
+    }
+    if (settings_.Wants("start")) Start();
+    if (settings_.Wants("restore")) Restore();
+    if (settings_.Wants("bounded")) Bounded();
+    return 0;
+  }
+
+ private:
+  static constexpr Duration kPatience = std::chrono::minutes(5);
+
+  void Input(const std::string& topic, uint64_t rows, uint64_t accounts) {
+    CheckOk(broker_->CreateTopic(topic, kPartitions));
+    feed_.Write(topic, 0, rows, accounts);
+  }
+  std::string NewOutput() {
+    const std::string name = "out-" + std::to_string(++outputs_);
+    CheckOk(broker_->CreateTopic(name, kPartitions));
+    return name;
+  }
+
+  // The definition with its places filled in, in a folder of its own for what the job keeps.
+  std::string JobFile(const std::string& definition, const std::string& input, const std::string& output) {
+    std::string text = ReadFile(settings_.jobs + "/" + definition);
+    if (text.empty()) std::fprintf(stderr, "no job in %s/%s\n", settings_.jobs.c_str(), definition.c_str());
+    folder_ = broker_->folder() + "/job-" + std::to_string(++jobs_);
+    const std::map<std::string, std::string> places = {
+        {"@BOOTSTRAP@", broker_->bootstrap()}, {"@INPUT@", input}, {"@OUTPUT@", output}, {"@FOLDER@", folder_}};
+    for (const auto& [from, to] : places) {
+      for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+        text.replace(at, from.size(), to);
+      }
+    }
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ + "/job.json") << text;
+    return folder_ + "/job.json";
+  }
+
+  RunCost Weir(const std::string& job, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {settings_.weir, "run", job, "--quiet"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const RunCost cost = RunMeasured({.arguments = arguments, .environment = {}, .output_path = job + ".log"});
+    if (!cost.ok) std::fprintf(stderr, "FAILED: %s\n", ReadFile(job + ".log").c_str());
+    std::filesystem::remove_all(folder_ + "/checkpoints");
+    return cost;
+  }
+  RunCost Floor(const std::string& input, const std::string& output, const std::string& mode) {
+    return RunMeasured({.arguments = {settings_.folder + "kafka_floor", broker_->bootstrap(), input,
+                                      std::to_string(kPartitions), output, mode, std::to_string(settings_.rows)},
+                        .environment = {},
+                        .output_path = {}});
+  }
+
+  // Floor and job alternately, and a job on an empty topic for what starting and stopping takes.
+  void Compare(const std::string& name, const std::string& mode, const std::string& input,
+               const std::string& definition, bool kafka) {
+    const auto output = [&] { return kafka ? NewOutput() : std::string("-"); };
+    Series floor, job;
+    const std::string empty = NewOutput();
+    const double idle_s = Weir(JobFile(definition, empty, output())).wall_s;
+    for (int round = 0; round < settings_.rounds; ++round) {
+      floor.Add(Floor(input, output(), mode));
+      job.Add(Weir(JobFile(definition, input, output())));
+    }
+    const double millions = static_cast<double>(settings_.rows) / 1e6;
+    const double floor_cpu = Median(floor.cpu) / millions, job_cpu = Median(job.cpu) / millions;
+    const double floor_rate = millions / Median(floor.wall), job_rate = millions / (Median(job.wall) - idle_s);
+    std::printf("%-32s %10.2f %10s %10.2f %10s %10.0f%s\n", ("floor " + name).c_str(), floor_cpu, "", floor_rate, "",
+                Median(floor.peak), floor.ok ? "" : "   FAILED");
+    std::printf("%-32s %10.2f %10.2f %10.2f %10.2f %10.0f%s\n", ("weir  " + name).c_str(), job_cpu, job_cpu / floor_cpu,
+                job_rate, job_rate / floor_rate, Median(job.peak), job.ok ? "" : "   FAILED");
+    std::fflush(stdout);
+  }
+
+  // Allocations are counted by the allocator, in two runs of different length: what a start takes falls out.
+  void Generator() {
+    constexpr double kFew = 2e6, kMany = 20e6;
+    Series runs;
+    std::vector<double> allocations;
+    const std::string job = JobFile("generator.json", "", "");
+    for (const double rows : {kFew, kMany}) {
+      const std::string set = "--set=sources.0.rows=" + std::to_string(static_cast<int64_t>(rows));
+      const std::string log = job + std::to_string(rows);
+      const RunCost cost = RunMeasured({.arguments = {settings_.weir, "run", job, "--quiet", "--restore=none", set},
+                                        .environment = {{"MALLOC_CONF", "stats_print:true,stats_print_opts:Jgdablx"}},
+                                        .output_path = log});
+      if (!cost.ok) std::fprintf(stderr, "FAILED: %s\n", ReadFile(log).c_str());
+      allocations.push_back(Allocations(ReadFile(log)));
+      std::filesystem::remove_all(folder_ + "/checkpoints");
+    }
+    for (int round = 0; round < settings_.rounds; ++round) {
+      runs.Add(Weir(job, {"--restore=none", "--set=sources.0.rows=20000000"}));
+    }
+    std::printf("generator -> blackhole: %.3f CPU-s/M, %.1f M rows/s, peak %.0f MB, %.4f allocations a row\n",
+                Median(runs.cpu) / (kMany / 1e6), kMany / 1e6 / Median(runs.wall), Median(runs.peak),
+                (allocations[1] - allocations[0]) / (kMany - kFew));
+    std::fflush(stdout);
+  }
+  // The sum of small and large allocations in jemalloc's statistics.
+  static double Allocations(const std::string& text) {
+    double sum = 0;
+    for (size_t at = text.find("\"nmalloc\""); at != std::string::npos; at = text.find("\"nmalloc\"", at + 1)) {
+      sum += std::strtod(text.c_str() + text.find(':', at) + 1, nullptr);
+    }
+    return sum;
+  }
+
+  // From the start of the process to the first row that a consumer of the output sees; then what the job holds when
+  // nothing comes.
+  void Start() {
+    Input("few", 1000, 100);
+    std::vector<double> first_ms;
+    std::vector<double> idle_mb;
+    for (int round = 0; round < std::max(settings_.rounds, 3); ++round) {
+      const std::string output = NewOutput();
+      const std::string job = JobFile("aggregate_to_kafka.json", "few", output);
+      ArrivalWatch watch(broker_->bootstrap(), output);
+      auto [weir, ms] = StartAndAwait(job, watch);
+      first_ms.push_back(ms);
+      (void)weir.Wait(std::chrono::seconds(6));  // past the next checkpoint
+      idle_mb.push_back(ResidentMb(weir.pid()));
+      StopWeir(weir);
+    }
+    std::printf("start to first row %.0f ms, idle resident size %.0f MB (medians of %zu)\n", Median(first_ms),
+                Median(idle_mb), first_ms.size());
+    std::fflush(stdout);
+  }
+
+  std::pair<harness::ChildProcess, double> StartAndAwait(const std::string& job, ArrivalWatch& watch) {
+    const MonotonicTime start = clock_.Now();
+    auto weir = std::move(
+        *harness::ChildProcess::Start({.arguments = {settings_.weir, "run", job, "--quiet", "--set=sources.0.end=none"},
+                                       .environment = {},
+                                       .output_path = job + ".log"}));
+    if (!watch.AwaitRecord(kPatience)) std::fprintf(stderr, "no row: %s\n", ReadFile(job + ".log").c_str());
+    return {std::move(weir), static_cast<double>((clock_.Now() - start).count()) / 1e6};
+  }
+  static void StopWeir(harness::ChildProcess& weir) {
+    weir.Signal(SIGTERM);
+    if (weir.Wait(std::chrono::minutes(1)) != 0) std::fprintf(stderr, "a job did not stop well\n");
+  }
+
+  // A job with keys of about 250 bytes, one a row, is stopped, some rows are written, and it starts again.
+  void Restore() {
+    const uint64_t rows = settings_.rows;
+    Input("long-keys", rows, 1000);
+    const std::string output = NewOutput();
+    const std::string job = JobFile("long_keys.json", "long-keys", output);
+    {
+      ArrivalWatch watch(broker_->bootstrap(), output);
+      auto [weir, ms] = StartAndAwait(job, watch);
+      while (feed_.Count(output) < rows) (void)weir.Wait(std::chrono::milliseconds(500));
+      StopWeir(weir);
+    }
+    feed_.Write("long-keys", rows, rows + 1000, 1000);
+    ArrivalWatch watch(broker_->bootstrap(), output);
+    auto [weir, ms] = StartAndAwait(job, watch);
+    std::printf("restore of %.2f GB of state: %.0f ms from start to the first new row, resident %.0f MB\n",
+                static_cast<double>(FolderBytes(folder_ + "/checkpoints/long_keys/shared")) / 1e9, ms,
+                ResidentMb(weir.pid()));
+    std::fflush(stdout);
+    StopWeir(weir);
+  }
+
+  // More keys than the memory for state holds.
+  void Bounded() {
+    const RunCost cost = Weir(JobFile("many_keys.json", "", ""));
+    std::printf("10 M keys, 256 MiB for state: 20 M rows, %.2f CPU-s/M, %.2f M rows/s, peak %.0f MB%s\n",
+                cost.cpu_s / 20, 20 / cost.wall_s, cost.peak_mb, cost.ok ? "" : "   FAILED");
+  }
+
+  int Hold() {
+    std::printf("broker %s, topics rows-100k and rows-1m; a line ends it\n", broker_->bootstrap().c_str());
+    std::fflush(stdout);
+    std::string line;
+    std::getline(std::cin, line);
+    return 0;
+  }
+
+  const Settings settings_;
+  const std::unique_ptr<harness::KafkaBroker> broker_;
+  KafkaFeed feed_;
+  SystemClock clock_;
+  int outputs_ = 0;
+  int jobs_ = 0;
+  std::string folder_;  // of the newest job
+};
+
+}  // namespace
+}  // namespace weir::bench
+
+int main(int count, char** arguments) {
+  return weir::bench::JobBench(weir::bench::Parse({arguments, static_cast<size_t>(count)})).Run();
+}
