@@ -34,7 +34,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 warns falsely of overlaps in "[" + s + "]" at -O2 (-Wrestrict).
   list(APPEND WEIR_WARNINGS -Wduplicated-cond -Wlogical-op -Wsuggest-override -Wno-restrict)
 else()
-  list(APPEND WEIR_WARNINGS -Wthread-safety -Wsuggest-override)
+  # stable_sort and stable_partition of libstdc++ 12 use what C++17 has deprecated.
+  list(APPEND WEIR_WARNINGS -Wthread-safety -Wsuggest-override -Wno-deprecated-declarations)
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")

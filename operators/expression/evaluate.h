@@ -79,7 +79,7 @@ class Evaluator {
   bool IntegerArithmetic(const Node& node, int64_t a, int64_t b, Value* out);
   bool DecimalArithmetic(const Node& node, const Value& a, const Value& b, Value* out);
 
-  const Value missing_;  // what a column is that the schema lacks
+  const Value missing_{};  // what a column is that the schema lacks
   const Tree* tree_;
   SchemaPtr schema_;
   std::vector<int32_t> index_;  // by tree column; -1: the schema lacks it
