@@ -7,7 +7,7 @@ namespace weir::jobs {
 
 enum class ExitCode : int {
   kOk = 0,            // finished, or stopped with everything applied
-  kJobFailed = 1,     // the job ran and failed; the cause is the first line on standard error
+  kJobFailed = 1,     // the job ran and failed; the cause is the last error line on standard error
   kBadUsage = 2,      // wrong command line, or a definition with problems
   kStartRefused = 3,  // nothing was changed: storage locked, checkpoint damaged, marker unknown, state without owner
   kTakenOver = 4,     // another start of the job has taken over

@@ -156,7 +156,7 @@ TEST_F(JobBadInputTest, ADefinitionThatIsWrongIsRefusedWithEveryProblem) {
 TEST_F(JobBadInputTest, AMissingTopicIsNamed) {
   const std::string topic = Topic(1);
   const Ended source = Run(CopyJob(*world_, folder_, "no-such-topic"));
-  EXPECT_NE(source.code.value_or(kOk), kOk);
+  EXPECT_EQ(source.code, kJobFailed) << source.output;
   ExpectSays(source.output, {"no-such-topic", "in"});
   Json job = CopyJob(*world_, folder_, topic);
   job["name"] = "to_nowhere";
@@ -179,7 +179,7 @@ TEST_F(JobBadInputTest, AnUnreachableBrokerIsNamedInBoundedTime) {
   job["sources"][0]["bootstrap-servers"] = "127.0.0.1:1";
   job["sources"][0]["request-timeout"] = "1s";
   const Ended ended = Run(job);
-  EXPECT_NE(ended.code.value_or(kOk), kOk);
+  EXPECT_EQ(ended.code, kJobFailed) << ended.output;
   ExpectSays(ended.output, {"127.0.0.1:1"});
   job["sources"][0]["bootstrap-servers"] = servers;
   job["sources"][0]["end"] = "latest";

@@ -19,9 +19,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kParallelisms[] = {1, 2, 3};
-constexpr uint64_t kRowsOfALife = 5'000;
 
 bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
+
+uint64_t RowsOfALife() { return Torture() ? 25'000 : 5'000; }
 
 // WEIR_SEED repeats a run.
 uint64_t Seed() {
@@ -47,7 +48,7 @@ class Lives {
     Weir weir = Begin({});
     const uint64_t slices = 1 + random_.Below(4);
     for (uint64_t i = 0; i < slices; ++i) {
-      job_.Feed(kRowsOfALife / slices);
+      job_.Feed(RowsOfALife() / slices);
       if (weir.Wait(life / static_cast<int64_t>(slices)).has_value()) break;
     }
     EXPECT_TRUE(weir.Running()) << "ended by itself: " << weir.Output();
@@ -60,7 +61,7 @@ class Lives {
     Weir weir = Begin({{"WEIR_FAULT", site + ":" + std::to_string(nth) + ":kill"}});
     std::optional<int> code;
     for (int slice = 0; slice < 100 && !code.has_value(); ++slice) {
-      job_.Feed(slice < 5 ? kRowsOfALife / 5 : 50);  // a part is written only where a checkpoint has rows
+      job_.Feed(slice < 5 ? RowsOfALife() / 5 : 50);  // a part is written only where a checkpoint has rows
       code = weir.Wait(milliseconds(200));
     }
     if (!code.has_value()) weir.Kill9();
@@ -73,7 +74,7 @@ class Lives {
   void LiveToTheEnd() {
     life_ = 0;
     Weir weir = Begin({});
-    job_.Feed(kRowsOfALife);
+    job_.Feed(RowsOfALife());
     EXPECT_TRUE(Eventually(seconds(60), [&] { return job_.FilesComplete() || !weir.Running(); })) << weir.Output();
     EXPECT_EQ(weir.Stop(), 0) << weir.Output();
     job_.ExpectExactFiles();

@@ -131,6 +131,21 @@ TEST_F(JobPositionCaseTest, case_H04_ARecreatedTopicIsAnErrorWithBothOffsets) {
   EXPECT_EQ(OutLines(folder_).size(), 500U);
 }
 
+// What connectors/kafka/README.md says of a client that does not tell topic ids: it goes on where it was, at once.
+TEST_F(JobPositionCaseTest, case_H04_ARecreatedTopicWithMoreRecordsIsReadFromTheSavedOffset) {
+  const std::string topic = Topic(1);
+  world_->AppendValues(topic, 0, Numbers(0, 500));
+  const std::string path = WriteJob(folder_, JobOf(topic));
+  RunUntil(path, 500);
+  EXPECT_EQ(world_->DeleteTopic(topic).ToString(), "ok");
+  EXPECT_TRUE(Eventually(seconds(20), [&] { return world_->CreateTopic(topic, 1).ok(); }));
+  world_->AppendValues(topic, 0, Numbers(1'000, 1'800));
+  RunUntil(path, 800);
+  std::vector<std::string> rows = Numbers(0, 500);
+  std::ranges::copy(Numbers(1'500, 1'800), std::back_inserter(rows));
+  EXPECT_EQ(OutLines(folder_), Sorted(rows));
+}
+
 TEST_F(JobPositionCaseTest, case_H05_ABoundedJobEndsBehindTransactionMarkers) {
   const std::string topic = Topic(3);
   const auto in_transaction = [&](int32_t partition, int from, int to, bool commit) {

@@ -111,7 +111,10 @@ std::vector<std::string> PublishedLines(const std::string& folder) {
   return lines;
 }
 
-std::string WeirBinary() { return WEIR_BINARY; }
+std::string WeirBinary() {
+  const char* given = std::getenv("WEIR_BINARY");
+  return given != nullptr && *given != '\0' ? given : WEIR_BINARY;
+}
 
 Weir::Weir(const JobFolder& folder, Arguments arguments, const Environment& environment)
     : output_path_(NextOutputPath(folder)), process_([&] {

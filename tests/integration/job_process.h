@@ -49,7 +49,7 @@ std::vector<std::string> LinesOf(const std::string& text);
 // Lines of all parts that a file sink's folder shows; hidden names are left out.
 std::vector<std::string> PublishedLines(const std::string& folder);
 
-// The path of the binary under test.
+// The path of the binary under test: this build's, or the environment variable WEIR_BINARY (one with a sanitizer, say).
 std::string WeirBinary();
 
 // A running `weir`; killed with the object. Its output is kept apart for each process.
