@@ -1,11 +1,17 @@
 #include "base/bytes.h"
 
+// Short texts are hashed for every access of state: no call into the library.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include <array>
 
 #include "base/check.h"
 
 namespace weir {
 namespace {
+
+constexpr size_t kVarintSizeMax = 10;
 
 template <class T>
 void AppendBigEndian(std::string& out, T value) {
@@ -32,16 +38,20 @@ uint32_t ReadBigEndian32(std::string_view bytes) { return ReadBigEndian<uint32_t
 uint64_t ReadBigEndian64(std::string_view bytes) { return ReadBigEndian<uint64_t>(bytes); }
 
 void AppendVarint(std::string& out, uint64_t value) {
-  while (value >= 0x80) {
-    out.push_back(static_cast<char>((value & 0x7f) | 0x80));
-    value >>= 7;
+  if (value < 0x80) {
+    out.push_back(static_cast<char>(value));
+    return;
   }
-  out.push_back(static_cast<char>(value));
+  std::array<char, kVarintSizeMax> bytes;
+  size_t size = 0;
+  for (; value >= 0x80; value >>= 7) bytes[size++] = static_cast<char>((value & 0x7f) | 0x80);
+  bytes[size++] = static_cast<char>(value);
+  out.append(bytes.data(), size);
 }
 
-std::optional<uint64_t> ReadVarint(std::string_view& bytes) {
+std::optional<uint64_t> ReadLongVarint(std::string_view& bytes) {
   uint64_t value = 0;
-  for (size_t i = 0; i < bytes.size() && i < 10; ++i) {
+  for (size_t i = 0; i < bytes.size() && i < kVarintSizeMax; ++i) {
     const uint64_t byte = static_cast<unsigned char>(bytes[i]);
     // The tenth byte has room for the topmost bit alone.
     if (i == 9 && byte > 1) return std::nullopt;

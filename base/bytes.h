@@ -16,7 +16,13 @@ uint64_t ReadBigEndian64(std::string_view bytes);  // needs 8 bytes
 
 // LEB128. ReadVarint consumes from the front of `bytes`; nothing if it is cut short or longer than ten bytes.
 void AppendVarint(std::string& out, uint64_t value);
-std::optional<uint64_t> ReadVarint(std::string_view& bytes);
+std::optional<uint64_t> ReadLongVarint(std::string_view& bytes);
+inline std::optional<uint64_t> ReadVarint(std::string_view& bytes) {
+  if (bytes.empty() || static_cast<unsigned char>(bytes.front()) >= 0x80) return ReadLongVarint(bytes);
+  const auto value = static_cast<unsigned char>(bytes.front());
+  bytes.remove_prefix(1);
+  return value;
+}
 // A varint length and the bytes.
 void AppendLengthPrefixed(std::string& out, std::string_view value);
 std::optional<std::string_view> ReadLengthPrefixed(std::string_view& bytes);

@@ -96,6 +96,7 @@ Value DecimalIn(Arena& arena, const Decimal& decimal) {
 
 void AppendVarint128(std::string& out, Int128 value) {
   auto bits = (static_cast<Uint128>(value) << 1) ^ static_cast<Uint128>(value >> 127);
+  if (bits <= std::numeric_limits<uint64_t>::max()) return AppendVarint(out, static_cast<uint64_t>(bits));
   while (bits >= 0x80) {
     out += static_cast<char>(static_cast<uint8_t>(bits) | 0x80);
     bits >>= 7;
@@ -104,6 +105,9 @@ void AppendVarint128(std::string& out, Int128 value) {
 }
 
 std::optional<Int128> TakeVarint128(std::string_view& bytes) {
+  if (const std::optional<uint64_t> small = ReadVarint(bytes); small.has_value()) {
+    return static_cast<Int128>(*small >> 1) ^ -static_cast<Int128>(*small & 1);
+  }
   Uint128 bits = 0;
   for (size_t i = 0; i < bytes.size() && i < 19; ++i) {
     const auto byte = static_cast<uint8_t>(bytes[i]);

@@ -1,5 +1,6 @@
 #include "state/entry_key.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -17,11 +18,21 @@ void EncodeEntryKey(StateId state, const EntryKey& key, std::string& out) {
   // Every access of state comes by here: the fixed part goes in at once.
   uint64_t fixed = uint64_t{key.hash} << 32 | state.value;
   if constexpr (std::endian::native == std::endian::little) fixed = __builtin_bswap64(fixed);
-  out.resize(kFixedSize);
-  std::memcpy(out.data(), &fixed, kFixedSize);
-  AppendVarint(out, key.key.size());
-  out.append(key.key);
-  out.append(key.name_space);
+  if (key.key.size() >= 0x80) {
+    out.assign(reinterpret_cast<const char*>(&fixed), kFixedSize);
+    AppendVarint(out, key.key.size());
+    out.append(key.key);
+    out.append(key.name_space);
+    return;
+  }
+  // The usual key: its length takes one byte, and `out` had a similar size before, so that this is three copies.
+  out.resize(kFixedSize + 1 + key.key.size() + key.name_space.size());
+  char* to = out.data();
+  std::memcpy(to, &fixed, kFixedSize);
+  to[kFixedSize] = static_cast<char>(key.key.size());
+  to += kFixedSize + 1;
+  to = std::copy_n(key.key.data(), key.key.size(), to);
+  std::copy_n(key.name_space.data(), key.name_space.size(), to);
 }
 
 EntryKey OperatorEntryKey(std::string_view uid, std::string_view name) {

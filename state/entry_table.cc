@@ -116,11 +116,12 @@ void EntryTable::TouchEntry(uint64_t hash) const {
 }
 
 size_t EntryTable::Locate(std::string_view key) {
-  const uint64_t hash = HashOf(key);
-  if (last_valid_ && hash == last_hash_) {
+  // A write after a read of the same key.
+  if (last_valid_) {
     const Slot& slot = slots_[last_slot_];
     if (slot.entry == 0 ? last_missing_ == key : EntryOf(slot)->key() == key) return last_slot_;
   }
+  const uint64_t hash = HashOf(key);
   last_hash_ = hash;
   last_slot_ = Probe(key, hash);
   last_valid_ = true;
@@ -264,24 +265,42 @@ std::vector<const Entry*> EntryTable::SortedEntriesOf(uint32_t state_id) const {
 }
 
 void EntryTable::EvictTo(uint64_t bytes_max, uint64_t steps) {
-  const size_t mask = slots_.size() - 1;
   for (uint64_t step = 0; step < steps && clean_bytes_ > 0 && bytes() > bytes_max; ++step) {
-    Slot& slot = slots_[hand_];
+    __builtin_prefetch(&slots_[HandSlot(hand_ + kHandLineSlots)]);
+    Slot& slot = slots_[HandSlot(hand_)];
     if (slot.entry == 0) {
-      hand_ = (hand_ + 1) & mask;
+      ++hand_;
     } else if ((slot.entry & 1) != 0) {
       slot.entry &= ~uintptr_t{1};
-      hand_ = (hand_ + 1) & mask;
+      ++hand_;
     } else if (Entry* entry = EntryOf(slot); LevelOf(*entry) == Level::kClean) {
       if (!entry->removed()) evicted_ = true;
       clean_bytes_ -= BytesOf(*entry);
       if (Ordered(entry->key())) ordered_.erase(entry);
-      Erase(hand_);  // another may have moved to the hand's slot
+      Erase(HandSlot(hand_));  // another may have moved to the hand's slot
       FreeEntry(entry);
     } else {
-      hand_ = (hand_ + 1) & mask;
+      ++hand_;
     }
   }
+}
+
+// Lines of slots in steps of the golden section, each once a round: as the number of lines is a power of two, any odd
+// step does that.
+size_t EntryTable::HandSlot(size_t position) const {
+  const size_t lines = slots_.size() / kHandLineSlots;
+  const size_t step = static_cast<size_t>(static_cast<double>(lines) * 0.6180339887) | 1;
+  const size_t line = position / kHandLineSlots * step & (lines - 1);
+  return line * kHandLineSlots + position % kHandLineSlots;
+}
+
+size_t EntryTable::LongestProbe() const {
+  const size_t mask = slots_.size() - 1;
+  size_t longest = 0;
+  for (size_t at = 0; at < slots_.size(); ++at) {
+    if (slots_[at].entry != 0) longest = std::max(longest, (at - slots_[at].hash) & mask);
+  }
+  return longest;
 }
 
 // Moves later entries of the probe sequence into the gap, so that a free slot still ends every sequence.

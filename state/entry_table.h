@@ -13,7 +13,9 @@
 // costs one probe however many levels there are, and nothing moves when a level becomes another.
 //
 // Slots are an open-addressing array (16 bytes: hash and pointer) probed linearly; an entry is one block with key and
-// value in it. Eviction is CLOCK over the slots and takes clean entries only.
+// value in it. Eviction is CLOCK over the slots and takes clean entries only; its hand jumps from line to line. A hand
+// that went from slot to neighbour would leave the slots behind it thin and those before it more than full, and probes
+// would become as long as that stretch.
 #pragma once
 
 #include <cstdint>
@@ -94,6 +96,8 @@ class EntryTable {
   uint64_t clean_bytes() const { return clean_bytes_; }
   uint64_t live_entries() const { return live_.size(); }
   size_t entries() const { return used_; }
+  // The greatest distance of an entry from where its hash sends it. Costs a pass; for tests.
+  size_t LongestProbe() const;
 
  private:
   struct Slot {
@@ -107,6 +111,7 @@ class EntryTable {
     bool operator()(std::string_view a, const Entry* b) const { return a < b->key(); }
   };
   enum class Level : uint8_t { kLive, kFrozen, kClean };
+  static constexpr size_t kHandLineSlots = 4;  // of a processor's cache line
 
   static Entry* EntryOf(const Slot& slot) { return reinterpret_cast<Entry*>(slot.entry & ~uintptr_t{1}); }
   Entry* NewEntry(std::string_view key, std::optional<std::string_view> value);
@@ -115,6 +120,8 @@ class EntryTable {
   Level LevelOf(const Entry& entry) const;
   uint64_t& BytesAt(Level level);
   bool Ordered(std::string_view key) const;
+  // Where the clock's hand is at a position of its way.
+  size_t HandSlot(size_t position) const;
   // The slot of `key`, or the free one where it belongs.
   size_t Probe(std::string_view key, uint64_t hash) const;
   // The same; remembers the slot.

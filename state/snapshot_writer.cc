@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kSharedFolder = "shared";
 constexpr size_t kPieceBytes = 1u << 20;
+constexpr size_t kEntriesAhead = 16;  // whose memory is asked for before it is needed: entries lie anywhere
 
 // Calls `take` with the file's bytes, piece by piece.
 template <class Take>
@@ -84,13 +85,17 @@ Status SnapshotWriter::WriteChanged(std::span<Entry* const> changed) {
   };
   std::vector<Place> order;
   order.reserve(changed.size());
-  for (const Entry* entry : changed) order.push_back({ReadBigEndian64(entry->key()), entry});
+  for (size_t i = 0; i < changed.size(); ++i) {
+    if (i + kEntriesAhead < changed.size()) __builtin_prefetch(changed[i + kEntriesAhead]);
+    order.push_back({ReadBigEndian64(changed[i]->key()), changed[i]});
+  }
   std::sort(order.begin(), order.end(), [](const Place& a, const Place& b) {
     return a.head != b.head ? a.head < b.head : a.entry->key() < b.entry->key();
   });
   size_t next = 0;
   return store_->WriteRun([&order, &next](RunEntry& entry) {
     if (next == order.size()) return false;
+    if (next + kEntriesAhead < order.size()) __builtin_prefetch(order[next + kEntriesAhead].entry);
     const Entry& from = *order[next++].entry;
     entry = {.key = from.key(), .value = from.optional_value()};
     return true;

@@ -56,7 +56,11 @@ struct JsonReader::Tokens {
 class JsonReader::Walk {
  public:
   Walk(std::string_view text, const uint32_t* starts, uint32_t count, Arena& arena)
-      : text_(text), starts_(starts), count_(count), arena_(arena) {}
+      : text_(text),
+        starts_(starts),
+        count_(count),
+        arena_(arena),
+        escapes_(std::memchr(text.data(), '\\', text.size()) != nullptr) {}
 
   bool AtEnd() const { return at_ == count_; }
   char Peek() const { return at_ < count_ ? text_[starts_[at_]] : '\0'; }
@@ -138,7 +142,7 @@ class JsonReader::Walk {
 
   // Replaces the inside of a string by its meaning, in the arena if it has an escape.
   bool Unescaped(std::string_view& inside) {
-    if (!HasBackslash(inside)) return true;
+    if (!escapes_ || !HasBackslash(inside)) return true;
     char* out = arena_.Allocate(inside.size());
     const std::optional<size_t> size = UnescapeJson(inside, out);
     arena_.Trim(out, size.value_or(0));
@@ -207,6 +211,7 @@ class JsonReader::Walk {
   const uint32_t* const starts_;
   const uint32_t count_;
   Arena& arena_;
+  const bool escapes_;  // anywhere in the text: most have none
   uint32_t at_ = 0;
 };
 

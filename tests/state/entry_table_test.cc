@@ -86,6 +86,18 @@ TEST(EntryTableTest, EvictionTakesCleanEntriesOnlyAndSaysSo) {
   for (uint64_t i = 1000; i < 1100; ++i) EXPECT_EQ(Text(table.Find(Key(i))), "live");
 }
 
+TEST(EntryTableTest, ProbesStayShortWhileTheClockGoesRound) {
+  EntryTable table;
+  for (uint64_t i = 0; i < 45'000; ++i) table.LoadClean(Key(i), "value");
+  const uint64_t bytes = table.bytes();
+  for (uint64_t i = 45'000; i < 500'000; ++i) {
+    table.EvictTo(bytes);
+    table.LoadClean(Key(i), "value");
+  }
+  EXPECT_GT(table.entries(), 40'000u);
+  EXPECT_LT(table.LongestProbe(), 200u);
+}
+
 TEST(EntryTableTest, GivingUpARemovalLosesNoKnowledge) {
   EntryTable table;
   table.Write(Key(1), std::nullopt);
