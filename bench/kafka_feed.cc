@@ -46,7 +46,7 @@ KafkaFeed::KafkaFeed(std::string bootstrap)
       factory_(connectors::NewRdKafkaClientFactory()),
       admin_(NewAdmin(*factory_, bootstrap_)) {}
 
-void KafkaFeed::Write(const std::string& topic, uint64_t from, uint64_t to, uint64_t accounts) {
+void KafkaFeed::Write(const std::string& topic, uint64_t from, uint64_t to, uint64_t accounts, bool random_note) {
   ConditionWakeup wakeup;
   const auto producer = std::move(
       *factory_->NewProducer({.bootstrap_servers = bootstrap_, .properties = {}}, {&clock_, workers_.get(), &wakeup}));
@@ -56,7 +56,7 @@ void KafkaFeed::Write(const std::string& topic, uint64_t from, uint64_t to, uint
   for (uint64_t i = from; i < to;) {
     block.clear();
     for (size_t j = 0; j < keys.size() && i < to; ++j, ++i) {
-      BuildChangefeedRow(i, accounts, keys[j], values[j]);
+      BuildChangefeedRow(i, accounts, keys[j], values[j], random_note);
       block.push_back({.key = keys[j], .value = values[j], .partition = static_cast<int32_t>(i % kPartitions)});
     }
     for (size_t taken = 0; taken < block.size();) {

@@ -37,7 +37,7 @@ class KafkaFeed {
   explicit KafkaFeed(std::string bootstrap);
 
   // Rows [from, to) into the topic's 8 partitions in turn; comes back when the broker has them.
-  void Write(const std::string& topic, uint64_t from, uint64_t to, uint64_t accounts);
+  void Write(const std::string& topic, uint64_t from, uint64_t to, uint64_t accounts, bool random_note = false);
   // Records that the topic holds now.
   uint64_t Count(const std::string& topic);
 
