@@ -129,7 +129,8 @@ operators::StepResult JobControl::Step() {
 }
 
 bool JobControl::StepStart() {
-  if (options_.restored.checkpoint.has_value()) {
+  // While the first checkpoint is being published, options_.restored is the worker's.
+  if (!publishing_ && options_.restored.checkpoint.has_value()) {
     StartCoordinator();
     return true;
   }
