@@ -40,7 +40,6 @@ class JobBuilder {
   UniqueId attempt_;
   checkpoint::RestoredJob restored_;
   ExecutionPlan plan_;
-  Wakeup* control_wakeup_ = nullptr;
   operators::Executor::Slot* control_slot_ = nullptr;
   std::map<SubtaskId, operators::Executor::Slot*> slots_;
   std::map<size_t, operators::EnumeratorHost*> host_of_;     // by node
