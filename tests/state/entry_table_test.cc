@@ -88,14 +88,14 @@ TEST(EntryTableTest, EvictionTakesCleanEntriesOnlyAndSaysSo) {
 
 TEST(EntryTableTest, ProbesStayShortWhileTheClockGoesRound) {
   EntryTable table;
-  for (uint64_t i = 0; i < 45'000; ++i) table.LoadClean(Key(i), "value");
+  for (uint64_t i = 0; i < 48'000; ++i) table.LoadClean(Key(i), "value");
   const uint64_t bytes = table.bytes();
-  for (uint64_t i = 45'000; i < 500'000; ++i) {
+  for (uint64_t i = 48'000; i < 600'000; ++i) {
     table.EvictTo(bytes);
     table.LoadClean(Key(i), "value");
   }
-  EXPECT_GT(table.entries(), 40'000u);
-  EXPECT_LT(table.LongestProbe(), 200u);
+  EXPECT_GT(table.entries(), 45'000u);
+  EXPECT_LT(table.LongestProbe(), 250u);
 }
 
 TEST(EntryTableTest, GivingUpARemovalLosesNoKnowledge) {
