@@ -101,8 +101,13 @@ Status JobBuilder::Restore() {
 void JobBuilder::AddSlots() {
   control_slot_ = &job_.ports_.executor->AddSlot(operators::Executor::kControlLane);
   job_.control_ = std::make_unique<JobControl>(control_slot_->wakeup());
+  // Each vertex begins a lane further on: a job at parallelism 1 uses as many cores as it has vertices.
+  uint32_t first_lane = 0;
   for (const Vertex& vertex : job_.graph_.vertices) {
-    for (uint32_t i = 0; i < vertex.parallelism; ++i) slots_[{vertex.id, i}] = &job_.ports_.executor->AddSlot(i);
+    for (uint32_t i = 0; i < vertex.parallelism; ++i) {
+      slots_[{vertex.id, i}] = &job_.ports_.executor->AddSlot(first_lane + i);
+    }
+    ++first_lane;
   }
 }
 

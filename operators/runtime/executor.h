@@ -50,8 +50,8 @@ class Executor {
   static constexpr uint32_t kControlLane = UINT32_MAX;  // coordinator, enumerators: a lane of their own
 
   virtual ~Executor() = default;
-  // Any thread. The runnable will be stepped on lane `lane` mod the number of lanes: a task passes its subtask index,
-  // so that subtask i of every vertex shares a lane.
+  // Any thread. The runnable will be stepped on lane `lane` mod the number of lanes: a job's tasks are spread over
+  // them by vertex and subtask (jobs/job_builder.cc).
   virtual Slot& AddSlot(uint32_t lane) = 0;
   // Any thread but a lane's. Returns when no step runs; none will.
   virtual void Stop() = 0;
