@@ -84,7 +84,8 @@ Result<PollStatus> FileReader::PollNext(operators::SourceOutput& output) {
     File& file = files_[turn_ % files_.size()];
     if (!file.position.finished) {
       WEIR_ASSIGN_OR_RETURN(const size_t lines, ReadLines(file, output));
-      if (!file.at_end && file.bytes.size() - file.begin < kReadBytes) RequestRead(file);
+      const bool half_a_line = lines == 0;  // however much is held, it takes more to end it
+      if (!file.at_end && (half_a_line || file.bytes.size() - file.begin < kReadBytes)) RequestRead(file);
       if (lines > 0) return PollStatus::kMore;
       if (!file.at_end) return PollStatus::kIdle;
       file.position.finished = !options_.follow;

@@ -222,6 +222,18 @@ TEST_F(FileSourceTest, BadAndLongLinesAreSkippedOrPutAside) {
                               R"("error":"broken JSON at byte 5: expected a value, found '}'","uid":"in"})");
 }
 
+TEST_F(FileSourceTest, ALineOfSeveralReadsIsOneRow) {
+  const std::string text(2'200'000, 'x');
+  WriteText("/in/a", Line(1) + "{\"long\":\"" + text + "\"}\n" + Line(2) + "{\"long\":\"" + text + "\"}");
+  Use({{"path", RawText("/in/a")}});
+  Start(1);
+  const auto drained = Drain();
+  ASSERT_TRUE(drained.has_value()) << drained.error().ToString();
+  EXPECT_TRUE(*drained);
+  EXPECT_EQ(output_->rows, (std::vector<std::string>{R"(+I {"n":1})", "+I {\"long\":\"" + text + "\"}",
+                                                     R"(+I {"n":2})", "+I {\"long\":\"" + text + "\"}"}));
+}
+
 TEST(MatchesPatternTest, StarsAndQuestionMarks) {
   EXPECT_TRUE(MatchesPattern("orders-1.jsonl", "orders-?.json*"));
   EXPECT_TRUE(MatchesPattern("abcbc", "a*bc"));
