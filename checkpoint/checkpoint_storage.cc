@@ -147,7 +147,8 @@ Status CheckpointStorage::LoadOrMakeId(Random& random) {
       return Status::Corruption(path + " does not hold 32 hexadecimal digits: the storage's identity is damaged");
     }
     id_ = *id;
-    return Status::Ok();
+    // Its name may never have become durable, and a sync that failed then says ok now: made anew at each start.
+    return WriteFileDurably(fs_, path, *text);
   }
   if (text.error().code() != StatusCode::kNotFound) return text.error();
   WEIR_ASSIGN_OR_RETURN(const uint64_t greatest, GreatestNumber());
