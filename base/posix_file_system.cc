@@ -211,9 +211,9 @@ class PosixFileSystem final : public FileSystem {
     std::error_code error;
     std::filesystem::create_directories(path, error);
     if (error) {
-      const int value = error.value();
-      return Failure("can't create folder", path, value == ENOTDIR || value == EEXIST ? EISDIR : value)
-          .WithContext("something that is not a folder may be in the way");
+      const bool in_the_way = error.value() == ENOTDIR || error.value() == EEXIST;
+      if (!in_the_way) return Failure("can't create folder", path, error.value());
+      return Failure("can't create folder", path, EISDIR).WithContext("something that is not a folder is in the way");
     }
     return Status::Ok();
   }

@@ -1,5 +1,6 @@
 #include "base/process.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -45,6 +46,13 @@ std::optional<std::string> EnvironmentVariable(const std::string& name) {
 std::string CurrentDirectory() {
   std::error_code error;
   return std::filesystem::current_path(error).string();
+}
+
+void OpenStandardStreams() {
+  // The lowest free number is the one that is given out.
+  int opened = open("/dev/null", O_RDWR);
+  while (opened >= 0 && opened <= STDERR_FILENO) opened = open("/dev/null", O_RDWR);
+  if (opened >= 0) close(opened);
 }
 
 bool StandardErrorIsTerminal() { return isatty(STDERR_FILENO) == 1; }

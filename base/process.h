@@ -18,6 +18,9 @@ namespace weir {
 std::optional<std::string> EnvironmentVariable(const std::string& name);
 // Absolute; empty if the folder is gone.
 std::string CurrentDirectory();
+// Whichever of the three standard streams the process was started without leads to /dev/null from now on. Call it
+// before anything is opened: a file would get the stream's number, and what is printed would end up in it.
+void OpenStandardStreams();
 // Standard error is a terminal.
 bool StandardErrorIsTerminal();
 uint32_t ProcessorCount();

@@ -101,7 +101,8 @@ class DefinitionChecker {
     }
     const size_t before = problems_.size();
     const operators::Options options = operators::CheckOptions(settings, JobSpecs(), problems_);
-    if (const OptionValue* name = options.Find("name"); name != nullptr && !IsId(name->text)) {
+    const OptionValue* name = options.Find("name");
+    if (name != nullptr && (!IsId(name->text) || name->text == "." || name->text == "..")) {
       Add("/name", Quoted(name->text), "letters, digits, _ . -, at most 100",
           "the job's name can't be the name of a folder");
     }

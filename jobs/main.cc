@@ -1,18 +1,22 @@
 // The command line: `weir VERB ...`. Takes arguments apart and calls jobs/commands.h; decides nothing itself.
 #include <boost/program_options.hpp>
 
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "base/fault_site.h"
+#include "base/process.h"
 #include "jobs/commands.h"
 
 namespace po = boost::program_options;
 
 namespace weir::jobs {
 namespace {
+
+constexpr int64_t kWorkersMax = 1024;  // threads
 
 constexpr const char* kUsage =
     "weir - stream processing with exactly-once checkpoints\n"
@@ -57,6 +61,21 @@ bool ReadDefinition(const po::variables_map& vm, DefinitionArguments& out, std::
   return true;
 }
 
+// Leaves `out` alone where the option is absent. Signed: the library reads "-1" as the greatest unsigned number.
+template <typename Out>
+bool ReadNumber(const po::variables_map& vm, const std::string& name, int64_t min, int64_t max, Out& out,
+                std::string& problem) {
+  if (vm.count(name) == 0) return true;
+  const int64_t value = vm[name].as<int64_t>();
+  if (value >= min && value <= max) {
+    out = static_cast<Out>(value);
+    return true;
+  }
+  problem = "--" + name + " expects a whole number from " + std::to_string(min) + " to " + std::to_string(max) +
+            ", found " + std::to_string(value);
+  return false;
+}
+
 po::variables_map ParseArguments(const std::vector<std::string>& words, const po::options_description& options,
                                  const char* positional) {
   po::positional_options_description positions;
@@ -77,11 +96,11 @@ int Run(const std::vector<std::string>& words) {
   po::options_description options("weir run JOB");
   AddDefinitionOptions(options);
   options.add_options()("restore", po::value(&run.restore), "latest (default), none, or the path of a checkpoint")(
-      "rewind", po::value<uint64_t>(), "the newest checkpoint that --restore PATH may give up")(
-      "assume", po::value<uint64_t>(), "what a system whose marker is missing is taken to have")(
+      "rewind", po::value<int64_t>(), "the newest checkpoint that --restore PATH may give up")(
+      "assume", po::value<int64_t>(), "what a system whose marker is missing is taken to have")(
       "drop-output", po::value(&run.drop_output), "a removed system whose waiting output may be dropped")(
       "allow-non-restored-state", po::bool_switch(&run.allow_non_restored_state),
-      "drop the state of operators that the definition lacks")("workers", po::value(&run.workers),
+      "drop the state of operators that the definition lacks")("workers", po::value<int64_t>(),
                                                                "threads that run tasks (default: cores)")(
       "quiet", po::bool_switch(&run.quiet), "no status lines")("help", "this text");
   const po::variables_map vm = ParseArguments(words, options, "job");
@@ -91,8 +110,10 @@ int Run(const std::vector<std::string>& words) {
   }
   std::string problem;
   if (!ReadDefinition(vm, run.definition, problem)) return Usage(problem);
-  if (vm.count("rewind") != 0) run.rewind = vm["rewind"].as<uint64_t>();
-  if (vm.count("assume") != 0) run.assume = vm["assume"].as<uint64_t>();
+  const bool numbers = ReadNumber(vm, "rewind", 0, INT64_MAX, run.rewind, problem) &&
+                       ReadNumber(vm, "assume", 0, INT64_MAX, run.assume, problem) &&
+                       ReadNumber(vm, "workers", 1, kWorkersMax, run.workers, problem);
+  if (!numbers) return Usage(problem);
   return Code(RunCommand(run));
 }
 
@@ -139,6 +160,7 @@ int Dispatch(const std::string& self, const std::string& verb, const std::vector
 }  // namespace weir::jobs
 
 int main(int argc, char** argv) {
+  weir::OpenStandardStreams();
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) {
     std::cerr << weir::jobs::kUsage;

@@ -153,6 +153,14 @@ TEST_F(JobBadInputTest, ADefinitionThatIsWrongIsRefusedWithEveryProblem) {
   ExpectRefused(job, {"job.json:", "/sinks/0", "without an input"});
 }
 
+TEST_F(JobBadInputTest, ANumberOnTheCommandLineIsWithinItsBounds) {
+  for (const char* argument : {"--workers=-1", "--workers=0", "--workers=100000", "--rewind=-1", "--assume=-1"}) {
+    const Ended ended = Run(LocalJob(), {argument});
+    EXPECT_EQ(ended.code, kBadUsage) << argument << ended.output;
+    ExpectSays(ended.output, {"expects a whole number from", "found"});
+  }
+}
+
 TEST_F(JobBadInputTest, AMissingTopicIsNamed) {
   const std::string topic = Topic(1);
   const Ended source = Run(CopyJob(*world_, folder_, "no-such-topic"));
