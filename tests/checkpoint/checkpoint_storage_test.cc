@@ -55,6 +55,21 @@ TEST_F(CheckpointStorageTest, KeepsItsIdentityAndItsLock) {
   EXPECT_EQ(Open()->id(), id);
 }
 
+// Found by the simulator, seed 104777.
+TEST_F(CheckpointStorageTest, AnIdentityWhoseFolderSyncFailedIsMadeDurableByTheNextStart) {
+  Open();  // the folders are there for good
+  for (uint64_t nth = 1; nth <= 3; ++nth) {
+    ASSERT_TRUE(fs_.Remove("/a/b/storage/orders/storage-id").ok());
+    ASSERT_TRUE(fs_.SyncDirectory("/a/b/storage/orders").ok());
+    fs_.Arm({.kind = simulation::OperationKind::kSyncDirectory, .path_part = "/a/b/storage/orders", .nth = nth});
+    (void)CheckpointStorage::Open(fs_, "/a/b/storage", "orders", random_);
+    fs_.Disarm();
+    const UniqueId id = Open()->id();
+    fs_.PowerLoss(simulation::UnsyncedData::kDropped, simulation::UnsyncedNames::kDropped);
+    EXPECT_EQ(Open()->id(), id) << "folder sync " << nth;
+  }
+}
+
 TEST_F(CheckpointStorageTest, RefusesAJobNameThatIsNoFolder) {
   for (const char* name : {"", ".", "..", "a/b"}) {
     EXPECT_EQ(CheckpointStorage::Open(fs_, "/s", name, random_).error().code(), StatusCode::kInvalidArgument);
