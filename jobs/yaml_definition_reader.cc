@@ -1,6 +1,8 @@
 // YAML through yaml-cpp's nodes. A mark of the parser's is 0-based; ours are from 1.
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <sstream>
 #include <utility>
 
 #include "jobs/definition_reader.h"
@@ -92,18 +94,39 @@ class NodeReader {
   size_t values_ = 0;
 };
 
+class IgnoredEvents final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// "0", "1" or "several": yaml-cpp finds documents without end in a text such as ",", so nothing counts to the end.
+std::string CountDocuments(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  IgnoredEvents events;
+  if (!parser.HandleNextDocument(events)) return "0";
+  return parser.HandleNextDocument(events) ? "several" : "1";
+}
+
 }  // namespace
 
 std::optional<RawValue> ReadYamlDefinition(std::string_view text, std::vector<ReadProblem>& problems) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() != 1) {
-      problems.push_back(
-          {1, {"", "", "one document", "the text holds " + std::to_string(documents.size()) + " documents"}});
+    const std::string owned(text);
+    if (const std::string count = CountDocuments(owned); count != "1") {
+      problems.push_back({1, {"", "", "one document", "the text holds " + count + " documents"}});
       return std::nullopt;
     }
     RawValue root;
-    if (!NodeReader(problems).Read(documents.front(), "", 0, root)) return std::nullopt;
+    if (!NodeReader(problems).Read(YAML::Load(owned), "", 0, root)) return std::nullopt;
     SetPaths(root, "");
     return root;
   } catch (const YAML::Exception& error) {
