@@ -32,8 +32,9 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
-// A record is one line, whatever a broker or a user put into the text.
+// A record is one line that leaves a terminal alone, whatever a broker or a user put into the text.
 std::string OneLine(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
   std::string line;
   line.reserve(text.size());
   for (const char c : text) {
@@ -41,6 +42,10 @@ std::string OneLine(std::string_view text) {
       line += "\\n";
     } else if (c == '\r') {
       line += "\\r";
+    } else if (const auto code = static_cast<unsigned char>(c); (code < 0x20 && c != '\t') || code == 0x7f) {
+      line += "\\x";
+      line.push_back(kHex[code >> 4]);
+      line.push_back(kHex[code & 15]);
     } else {
       line.push_back(c);
     }

@@ -36,6 +36,11 @@ TEST(LogTest, KeepsARecordOnOneLineAndTakesBracesAsTheyAre) {
   EXPECT_TRUE(line.ends_with(" info first\\nsecond\\r{} {0} %v\n")) << line;
 }
 
+TEST(LogTest, ControlCharactersDoNotReachATerminal) {
+  const std::string line = Captured([] { LogInfo("a\x1b[31mb\x7f\tc \xc3\xa9"); });
+  EXPECT_TRUE(line.ends_with(" info a\\x1b[31mb\\x7f\tc \xc3\xa9\n")) << line;
+}
+
 TEST(LogTest, ManyThreadsWriteWholeLines) {
   const std::string text = Captured([] {
     std::vector<std::jthread> threads;
