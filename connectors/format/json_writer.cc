@@ -251,6 +251,7 @@ JsonWriter::JsonWriter(std::string row_kind_column) : row_kind_column_(std::move
 
 void JsonWriter::UseSchema(const operators::SchemaPtr& schema) {
   schema_ = schema;
+  row_kind_clash_ = row_kind_column_.empty() ? std::nullopt : schema->Find(row_kind_column_);
   names_.clear();
   names_bytes_ = 0;
   for (const std::string& column : schema->columns()) {
@@ -273,6 +274,10 @@ Status JsonWriter::Append(const operators::Batch& batch, size_t row, std::string
         "filter deletions out");
   }
   const Value* values = batch.row(row);
+  if (row_kind_clash_.has_value() && !values[*row_kind_clash_].absent()) {
+    return Status::InvalidArgument("the row has a column \"" + row_kind_column_ +
+                                   "\" of its own, which row-kind-column names: expected another name");
+  }
   size_t bytes_max = names_bytes_ + row_kind_name_.size() + 8;
   for (size_t c = 0; c < names_.size(); ++c) bytes_max += BytesMax(values[c]);
   Grow(out, bytes_max, [&](char* to) {

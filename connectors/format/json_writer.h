@@ -9,6 +9,7 @@
 //   timestamp        "2024-02-29T13:00:01", with zone "2024-02-29T13:00:01Z"
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ void AppendJsonValue(const operators::Value& value, std::string& out);
 class JsonWriter final : public Serializer {
  public:
   // `row_kind_column`: the member that tells +I, -U, +U, -D. Without one an update's -U is left out, as its +U follows,
-  // and a deletion is an error: a plain object can't say it.
+  // and a deletion is an error: a plain object can't say it. A row with a column of that name is an error.
   explicit JsonWriter(std::string row_kind_column);
 
   Status Append(const operators::Batch& batch, size_t row, std::string& out) override;
@@ -42,6 +43,7 @@ class JsonWriter final : public Serializer {
   std::vector<std::string> names_;  // ,"name": for each column
   size_t names_bytes_ = 0;
   std::string row_kind_name_;
+  std::optional<size_t> row_kind_clash_;  // the schema's column of that name
 };
 
 }  // namespace weir::connectors

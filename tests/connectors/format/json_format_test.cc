@@ -289,6 +289,23 @@ TEST(JsonWriterTest, WritesEveryType) {
   EXPECT_EQ(out, R"({"op":"-D"})");
 }
 
+TEST(JsonWriterTest, ARowWithAColumnOfTheKindsNameIsRefusedAndNotWrittenTwice) {
+  const auto schema = std::make_shared<const operators::Schema>(std::vector<std::string>{"a", "op"});
+  Batch batch(schema, 2);
+  batch.AddRow(operators::RowKind::kInsert, {})[0] = Value::Int64(1);
+  Value* row = batch.AddRow(operators::RowKind::kInsert, {});
+  row[0] = Value::Int64(2);
+  row[1] = Value::Int64(3);
+  JsonWriter writer("op");
+  std::string out;
+  EXPECT_TRUE(writer.Append(batch, 0, out).ok());
+  EXPECT_EQ(out, R"({"a":1,"op":"+I"})");
+  const Status refused = writer.Append(batch, 1, out);
+  EXPECT_EQ(refused.message(),
+            "the row has a column \"op\" of its own, which row-kind-column names: expected another name");
+  EXPECT_EQ(out, R"({"a":1,"op":"+I"})");
+}
+
 TEST(JsonWriterTest, WithoutAKindColumnARetractionIsNotWrittenAsARow) {
   const auto schema = std::make_shared<const operators::Schema>(std::vector<std::string>{"a"});
   Batch batch(schema, 2);
