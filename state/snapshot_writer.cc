@@ -50,6 +50,7 @@ SnapshotWriter::SnapshotWriter(SnapshotTarget target, HashRange range, std::uniq
 }
 
 Result<SubtaskStateHandle> SnapshotWriter::Write(const Request& request) {
+  if (!lost_.ok()) return Error(lost_);
   for (const uint64_t aborted : request.aborted) {
     std::erase_if(shared_, [aborted](const auto& known) { return known.second.checkpoint == aborted; });
   }
@@ -129,7 +130,10 @@ Status SnapshotWriter::AddShared(const StoreFile& file, Draft& draft) {
   added.path = JoinPath(kSharedFolder, target_.unique_prefix + std::to_string(draft.checkpoint) + "-" + file.name);
   const std::string path = JoinPath(target_.job_dir, added.path);
   WEIR_RETURN_IF_ERROR(LinkOrCopy(fs, file.path, path));
-  WEIR_RETURN_IF_ERROR(SyncFile(fs, path));
+  if (const Status synced = SyncFile(fs, path); !synced.ok()) {
+    lost_ = synced.WithContext("the local state can't be relied on after a failed sync");
+    return lost_;
+  }
   WEIR_ASSIGN_OR_RETURN(const FileDigest digest, DigestFile(fs, path));
   added.size_bytes = digest.size_bytes;
   added.checksum = digest.checksum;
