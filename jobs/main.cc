@@ -17,6 +17,7 @@ namespace weir::jobs {
 namespace {
 
 constexpr int64_t kWorkersMax = 1024;  // threads
+constexpr int64_t kDemoRowsMax = 1'000'000;  // more would be trimmed by the mock cluster before they are read
 
 constexpr const char* kUsage =
     "weir - stream processing with exactly-once checkpoints\n"
@@ -136,9 +137,11 @@ int Demo(const std::vector<std::string>& words, const std::string& self) {
   DemoArguments demo;
   demo.self = self;
   po::options_description options("weir demo");
-  options.add_options()("rows", po::value(&demo.rows), "rows of the changefeed")(
+  options.add_options()("rows", po::value<int64_t>(), "rows of the changefeed (default 400,000)")(
       "directory", po::value(&demo.directory), "where to keep checkpoints and output (default: temporary)");
-  ParseArguments(words, options, "directory");
+  const po::variables_map vm = ParseArguments(words, options, "directory");
+  std::string problem;
+  if (!ReadNumber(vm, "rows", 1, kDemoRowsMax, demo.rows, problem)) return Usage(problem);
   return Code(DemoCommand(demo));
 }
 
