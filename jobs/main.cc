@@ -16,7 +16,7 @@ namespace po = boost::program_options;
 namespace weir::jobs {
 namespace {
 
-constexpr int64_t kWorkersMax = 1024;  // threads
+constexpr int64_t kWorkersMax = 1024;        // threads
 constexpr int64_t kDemoRowsMax = 1'000'000;  // more would be trimmed by the mock cluster before they are read
 
 constexpr const char* kUsage =

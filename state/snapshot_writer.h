@@ -64,8 +64,9 @@ class SnapshotWriter {
   const HashRange range_;
   const std::unique_ptr<LocalStore> store_;
   SharedFiles shared_;
-  // Not ok once the sync of a linked file has failed: its bytes may be gone though the next sync says ok, so that no later
-  // snapshot of this store may be believed. The job fails when its checkpoints do, and starts from an earlier one.
+  // Not ok once the sync of a linked file has failed: its bytes may be gone though the next sync says ok, so that no
+  // later snapshot of this store may be believed. The job fails when its checkpoints do, and starts from an earlier
+  // one.
   Status lost_;
 };
 

@@ -230,8 +230,8 @@ TEST_F(FileSourceTest, ALineOfSeveralReadsIsOneRow) {
   const auto drained = Drain();
   ASSERT_TRUE(drained.has_value()) << drained.error().ToString();
   EXPECT_TRUE(*drained);
-  EXPECT_EQ(output_->rows, (std::vector<std::string>{R"(+I {"n":1})", "+I {\"long\":\"" + text + "\"}",
-                                                     R"(+I {"n":2})", "+I {\"long\":\"" + text + "\"}"}));
+  EXPECT_EQ(output_->rows, (std::vector<std::string>{R"(+I {"n":1})", "+I {\"long\":\"" + text + "\"}", R"(+I {"n":2})",
+                                                     "+I {\"long\":\"" + text + "\"}"}));
 }
 
 TEST(MatchesPatternTest, StarsAndQuestionMarks) {
