@@ -91,6 +91,9 @@ class Checker {
     if (raw.text.empty() && (spec.required || spec.type == OptionType::kExpression)) {
       return Wrong(raw, spec, "\"" + spec.name + "\" is empty");
     }
+    if (raw.secret && spec.type == OptionType::kExpression) {
+      return Wrong(raw, spec, "an expression can't hold a reference: its text appears in errors");
+    }
     OptionValue value;
     value.text = raw.text;
     return value;

@@ -106,6 +106,21 @@ TEST(OptionsCheckTest, NeverPrintsASecret) {
   }
 }
 
+TEST(OptionsCheckTest, RefusesAReferenceInAnExpressionBecauseErrorsQuoteIt) {
+  RawValue raw;
+  raw.kind = RawKind::kObject;
+  RawValue where;
+  where.kind = RawKind::kString;
+  where.text = "token = 'hunter2'";
+  where.secret = true;
+  raw.members.emplace_back("where", where);
+  Problems problems;
+  CheckOptions(raw, std::vector<OptionSpec>{{"where", OptionType::kExpression, true, "", ""}}, problems);
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].value, "<secret>");
+  EXPECT_NE(problems[0].message.find("can't hold a reference"), std::string::npos);
+}
+
 TEST(OptionsCheckTest, ReadsDurationsSizesAndIntegers) {
   EXPECT_EQ(ParseDurationMs("500ms"), 500);
   EXPECT_EQ(ParseDurationMs("1d"), 86'400'000);
