@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,14 +67,6 @@ uint64_t ResidentBytes() {
   uint64_t resident = 0;
   statm >> total >> resident;
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-Duration CpuTime() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const int64_t seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
-  const int64_t micros = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
-  return std::chrono::seconds(seconds) + std::chrono::microseconds(micros);
 }
 
 SignalWaiter::SignalWaiter() {

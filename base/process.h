@@ -26,8 +26,6 @@ bool StandardErrorIsTerminal();
 uint32_t ProcessorCount();
 // Resident size now, in bytes; 0 if unknown.
 uint64_t ResidentBytes();
-// User and system CPU time of the process so far.
-Duration CpuTime();
 
 // SIGINT and SIGTERM as values instead of sudden death. Make it before any other thread exists: threads inherit the
 // mask.
