@@ -8,8 +8,8 @@ namespace weir {
 
 Result<std::string> ReadFile(FileSystem& fs, const std::string& path) {
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
-  WEIR_ASSIGN_OR_RETURN(const uint64_t size, file->Size());
-  return file->Read(0, size);
+  WEIR_ASSIGN_OR_RETURN(const FileInfo info, file->Stat());
+  return file->Read(0, info.size_bytes);
 }
 
 Status WriteFileDurably(FileSystem& fs, const std::string& path, std::string_view content) {

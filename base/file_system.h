@@ -17,6 +17,16 @@
 
 namespace weir {
 
+// What a name or an open file stands for. Device and inode are the file's identity: they stay through a rename and differ
+// between all files that are there at one time; a file that is gone may have left its inode to a new one.
+struct FileInfo {
+  bool directory = false;
+  uint64_t size_bytes = 0;  // a folder: 0
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint64_t links = 0;  // names of a file; 0: removed, and only still open
+};
+
 class WritableFile {
  public:
   virtual ~WritableFile() = default;  // closes without sync
@@ -32,7 +42,7 @@ class ReadableFile {
   virtual ~ReadableFile() = default;
   // Up to `length` bytes from `offset`; fewer only at the end of the file.
   virtual Result<std::string> Read(uint64_t offset, size_t length) = 0;
-  virtual Result<uint64_t> Size() = 0;
+  virtual Result<FileInfo> Stat() = 0;
 };
 
 // Held until destroyed; the kernel drops it when the process dies.
@@ -63,11 +73,8 @@ class FileSystem {
   virtual Result<std::vector<std::string>> List(const std::string& path) = 0;  // names, sorted, without . and ..
   // Makes the names in `path` durable.
   virtual Status SyncDirectory(const std::string& path) = 0;
-  // NotFound if nothing has that name. For a folder the size is 0.
-  struct Info {
-    bool directory = false;
-    uint64_t size_bytes = 0;
-  };
+  using Info = FileInfo;
+  // NotFound if nothing has that name.
   virtual Result<Info> Stat(const std::string& path) = 0;
   // Exclusive, does not wait: FailedPrecondition if another holder (of any process) has it. Makes the file if missing.
   virtual Result<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;

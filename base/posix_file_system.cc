@@ -28,6 +28,8 @@ StatusCode CodeOf(int error) {
     case ENOTDIR: return StatusCode::kNotFound;
     case EEXIST: return StatusCode::kAlreadyExists;
     case EXDEV:
+    case EMLINK:
+    case ENOTSUP:
     case ENOTEMPTY:
     case EISDIR:
     case EPERM:
@@ -54,6 +56,15 @@ Status Failure2(std::string_view action, const std::string& from, const std::str
   names += " to ";
   names += to;
   return Failure(action, names, error);
+}
+
+FileInfo InfoOf(const struct stat& info) {
+  const bool directory = S_ISDIR(info.st_mode);
+  return {.directory = directory,
+          .size_bytes = directory ? 0 : static_cast<uint64_t>(info.st_size),
+          .device = info.st_dev,
+          .inode = info.st_ino,
+          .links = info.st_nlink};
 }
 
 // Owns a file descriptor.
@@ -125,7 +136,8 @@ class PosixReadableFile final : public ReadableFile {
 
   Result<std::string> Read(uint64_t offset, size_t length) override {
     // A caller may ask for more than the file has: no more memory than bytes is taken.
-    WEIR_ASSIGN_OR_RETURN(const uint64_t size, Size());
+    WEIR_ASSIGN_OR_RETURN(const FileInfo info, Stat());
+    const uint64_t size = info.size_bytes;
     std::string data(std::min<uint64_t>(length, size > offset ? size - offset : 0), '\0');
     size_t filled = 0;
     while (filled < data.size()) {
@@ -140,10 +152,10 @@ class PosixReadableFile final : public ReadableFile {
     return data;
   }
 
-  Result<uint64_t> Size() override {
+  Result<FileInfo> Stat() override {
     struct stat info{};
     if (fstat(fd_.get(), &info) != 0) return Error(Failure("can't stat", path_, errno));
-    return static_cast<uint64_t>(info.st_size);
+    return InfoOf(info);
   }
 
  private:
@@ -239,8 +251,7 @@ class PosixFileSystem final : public FileSystem {
   Result<Info> Stat(const std::string& path) override {
     struct stat info{};
     if (stat(path.c_str(), &info) != 0) return Error(Failure("can't stat", path, errno));
-    if (S_ISDIR(info.st_mode)) return Info{.directory = true, .size_bytes = 0};
-    return Info{.directory = false, .size_bytes = static_cast<uint64_t>(info.st_size)};
+    return InfoOf(info);
   }
 
   Result<std::unique_ptr<FileLock>> Lock(const std::string& path) override {

@@ -22,7 +22,8 @@ constexpr size_t kLongLineKeptBytes = 64 * 1024;  // for the dead letter
 // Blocks: a worker's.
 Result<std::string> ReadFrom(FileSystem& fs, const std::string& path, uint64_t offset) {
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
-  WEIR_ASSIGN_OR_RETURN(const uint64_t size, file->Size());
+  WEIR_ASSIGN_OR_RETURN(const FileInfo info, file->Stat());
+  const uint64_t size = info.size_bytes;
   if (size < offset) {
     return Error(Status::FailedPrecondition("file " + path + " has " + std::to_string(size) +
                                             " bytes, the position in it is " + std::to_string(offset) +

@@ -183,7 +183,7 @@ TEST_P(FileSystemConformanceTest, ReadsPartsAndStopsAtTheEnd) {
   EXPECT_EQ((*file)->Read(10, 5), "");
   EXPECT_EQ((*file)->Read(99, 5), "");
   EXPECT_EQ((*file)->Read(4, 0), "");
-  EXPECT_EQ((*file)->Size(), 10U);
+  EXPECT_EQ((*file)->Stat()->size_bytes, 10U);
 }
 
 TEST_P(FileSystemConformanceTest, AReaderSeesWhatIsAppendedLater) {
@@ -367,6 +367,43 @@ TEST_P(FileSystemConformanceTest, StatTellsFilesFromFolders) {
   EXPECT_EQ(StatCode("missing"), StatusCode::kNotFound);
   EXPECT_TRUE(Exists(fs(), At("a")));
   EXPECT_FALSE(Exists(fs(), At("missing")));
+}
+
+TEST_P(FileSystemConformanceTest, AFileKeepsItsIdentityThroughNewNames) {
+  ASSERT_EQ(Write("a", "one"), StatusCode::kOk);
+  ASSERT_EQ(Write("b", "one"), StatusCode::kOk);
+  const FileInfo a = *fs().Stat(At("a"));
+  EXPECT_EQ(fs().Stat(At("b"))->device, a.device);
+  EXPECT_NE(fs().Stat(At("b"))->inode, a.inode);
+  EXPECT_EQ(a.links, 1U);
+  ASSERT_TRUE(fs().Link(At("a"), At("second")).ok());
+  ASSERT_TRUE(fs().Rename(At("a"), At("renamed")).ok());
+  ASSERT_EQ(Write("renamed", "two", WriteMode::kAppend), StatusCode::kOk);
+  for (const char* name : {"second", "renamed"}) {
+    const FileInfo info = *fs().Stat(At(name));
+    EXPECT_EQ(info.device, a.device);
+    EXPECT_EQ(info.inode, a.inode);
+    EXPECT_EQ(info.links, 2U);
+  }
+}
+
+TEST_P(FileSystemConformanceTest, AnOpenFileTellsItsIdentityAndWhetherItHasANameLeft) {
+  ASSERT_EQ(Write("a", "one"), StatusCode::kOk);
+  const FileInfo named = *fs().Stat(At("a"));
+  auto file = fs().OpenForRead(At("a"));
+  ASSERT_TRUE(fs().Rename(At("a"), At("b")).ok());
+  ASSERT_EQ(Write("a", "another"), StatusCode::kOk);
+  ASSERT_EQ(Write("b", "two", WriteMode::kAppend), StatusCode::kOk);
+  FileInfo open = *(*file)->Stat();
+  EXPECT_EQ(open.inode, named.inode);
+  EXPECT_EQ(open.device, named.device);
+  EXPECT_EQ(open.size_bytes, 6U);
+  EXPECT_EQ(open.links, 1U);
+  EXPECT_FALSE(open.directory);
+  ASSERT_TRUE(fs().Remove(At("b")).ok());
+  open = *(*file)->Stat();
+  EXPECT_EQ(open.inode, named.inode);
+  EXPECT_EQ(open.links, 0U);
 }
 
 TEST_P(FileSystemConformanceTest, SyncDirectoryTakesAFolderOnly) {

@@ -21,7 +21,7 @@ std::string_view OperationKindName(OperationKind kind) {
     case OperationKind::kLock: return "lock";
     case OperationKind::kOpenForRead: return "open for read";
     case OperationKind::kRead: return "read";
-    case OperationKind::kSize: return "size";
+    case OperationKind::kStatOpen: return "stat open file";
     case OperationKind::kList: return "list";
     case OperationKind::kStat: return "stat";
     case OperationKind::kFreeBytes: return "free bytes";

@@ -25,7 +25,7 @@ enum class OperationKind : uint8_t {
   // Only look.
   kOpenForRead,
   kRead,
-  kSize,
+  kStatOpen,
   kList,
   kStat,
   kFreeBytes,
@@ -35,6 +35,7 @@ bool ChangesDisk(OperationKind kind);
 
 enum class FaultAction : uint8_t {
   kError,       // not done, an input/output error. A sync that fails so has lost the unsynced data (sim_disk.h)
+  kNoSpace,     // the same with a full disk's message
   kErrorAfter,  // done, and yet an error
   kCrashBefore,
   kCrashAfter,

@@ -43,6 +43,14 @@ bool Holds(const SimNodePtr& folder, const SimNode& node) {
                      [&](const auto& entry) { return entry.second->directory && Holds(entry.second, node); });
 }
 
+FileInfo InfoOf(const SimNode& node) {
+  return {.directory = node.directory,
+          .size_bytes = node.content.size(),
+          .device = 1,
+          .inode = node.id,
+          .links = node.links};
+}
+
 // The removal of everything below `place`, innermost first, each entry on its own.
 void ListRemovals(const SimNodePtr& folder, const std::string& name, const SimNodePtr& node,
                   std::vector<NameChange>& removals) {
@@ -123,14 +131,14 @@ class SimReadableFile final : public ReadableFile {
     return data;
   }
 
-  Result<uint64_t> Size() override {
-    uint64_t size = 0;
-    WEIR_RETURN_IF_ERROR(fs_.Operate(OperationKind::kSize, path_, {}, {.whole = [&] {
+  Result<FileInfo> Stat() override {
+    FileInfo info;
+    WEIR_RETURN_IF_ERROR(fs_.Operate(OperationKind::kStatOpen, path_, {}, {.whole = [&] {
                                        if (life_ != fs_.life_) return CrashStatus();
-                                       size = node_->content.size();
+                                       info = InfoOf(*node_);
                                        return Status::Ok();
                                      }}));
-    return size;
+    return info;
   }
 
  private:
@@ -167,9 +175,11 @@ Status SimFileSystem::Operate(OperationKind kind, const std::string& path, const
   if (!action.has_value()) return steps.whole();
   std::string what = "can't ";
   what += OperationKindName(kind);
-  Status error = Failure(StatusCode::kIoError, what, path, "Input/output error");
+  const bool full = *action == FaultAction::kNoSpace;
+  Status error = Failure(StatusCode::kIoError, what, path, full ? "No space left on device" : "Input/output error");
   switch (*action) {
     case FaultAction::kError:
+    case FaultAction::kNoSpace:
       if (steps.failed) steps.failed();
       return error;
     case FaultAction::kErrorAfter: {
@@ -292,6 +302,9 @@ Status SimFileSystem::DoLink(const std::string& from, const std::string& to) {
   WEIR_ASSIGN_OR_RETURN(const Place target, Find(kAction, to));
   if (target.node != nullptr) return Failure(StatusCode::kAlreadyExists, kAction, to, "File exists");
   if (source.node->directory) return Failure(StatusCode::kFailedPrecondition, kAction, from, "Is a directory");
+  if (!other_device_.empty() && from.starts_with(other_device_) != to.starts_with(other_device_)) {
+    return Failure(StatusCode::kFailedPrecondition, kAction, to, "Invalid cross-device link");
+  }
   disk_.ChangeNames({{target.folder, target.name, source.node}});
   return Status::Ok();
 }
@@ -391,7 +404,7 @@ Result<FileSystem::Info> SimFileSystem::Stat(const std::string& path) {
   Info info;
   WEIR_RETURN_IF_ERROR(Operate(OperationKind::kStat, path, {}, {.whole = [&]() -> Status {
                                  WEIR_ASSIGN_OR_RETURN(const Place place, FindExisting("can't stat", path));
-                                 info = {.directory = place.node->directory, .size_bytes = place.node->content.size()};
+                                 info = InfoOf(*place.node);
                                  return Status::Ok();
                                }}));
   return info;
@@ -436,6 +449,11 @@ void SimFileSystem::Disarm() {
 void SimFileSystem::SetCapacity(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   capacity_bytes_ = bytes;
+}
+
+void SimFileSystem::SetOtherDevice(const std::string& path) {
+  std::lock_guard lock(mutex_);
+  other_device_ = path + "/";
 }
 
 bool SimFileSystem::crashed() const {

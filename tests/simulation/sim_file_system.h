@@ -49,6 +49,9 @@ class SimFileSystem final : public FileSystem {
   // Bytes for all files together; an append beyond it writes what fits and fails as a full disk does.
   void SetCapacity(uint64_t bytes);
 
+  // What lies in the folder `path` counts as another device's: no link leads into it or out of it.
+  void SetOtherDevice(const std::string& path);
+
   // True from an armed crash until PowerLoss or KillProcess.
   bool crashed() const;
   void PowerLoss(std::optional<UnsyncedData> data = {}, std::optional<UnsyncedNames> names = {});
@@ -100,6 +103,7 @@ class SimFileSystem final : public FileSystem {
   SimFaults faults_;
   std::set<uint64_t> locked_;  // ids of nodes
   Observer observer_;
+  std::string other_device_;  // a folder with its slash; empty: there is none
   uint64_t capacity_bytes_ = uint64_t{1} << 40;
   uint64_t operations_ = 0;
   uint64_t life_ = 0;  // counts the restarts: handles of an earlier one are void
