@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/fault_site.h"
+#include "base/file_copy.h"
 
 namespace weir::checkpoint {
 namespace {
@@ -18,7 +19,6 @@ constexpr std::string_view kDamagedSuffix = ".damaged";
 constexpr std::string_view kMetadataName = "_metadata";
 constexpr std::string_view kStorageIdName = "storage-id";
 constexpr std::string_view kFirstPublishedName = "first-published";
-constexpr size_t kChunkBytes = 1U << 20U;
 
 // The number in "chk-<number><suffix>"; nothing for any other name.
 std::optional<uint64_t> NumberIn(std::string_view name, std::string_view suffix) {
@@ -34,30 +34,6 @@ std::optional<uint64_t> NumberIn(std::string_view name, std::string_view suffix)
 std::string WithoutTrailingSlash(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
-}
-
-Result<uint64_t> HashFile(FileSystem& fs, const std::string& path) {
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
-  Hasher hasher;
-  for (uint64_t offset = 0;;) {
-    WEIR_ASSIGN_OR_RETURN(const std::string chunk, file->Read(offset, kChunkBytes));
-    hasher.Update(chunk);
-    offset += chunk.size();
-    if (chunk.size() < kChunkBytes) return hasher.Digest();
-  }
-}
-
-Status CopyFile(FileSystem& fs, const std::string& from, const std::string& to) {
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> source, fs.OpenForRead(from));
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> target, fs.OpenForWrite(to, WriteMode::kTruncate));
-  for (uint64_t offset = 0;;) {
-    WEIR_ASSIGN_OR_RETURN(const std::string chunk, source->Read(offset, kChunkBytes));
-    WEIR_RETURN_IF_ERROR(target->Append(chunk));
-    offset += chunk.size();
-    if (chunk.size() < kChunkBytes) break;
-  }
-  WEIR_RETURN_IF_ERROR(target->Sync());
-  return target->Close();
 }
 
 Status CheckLength(FileSystem& fs, const std::string& path, uint64_t expected_bytes) {
@@ -79,8 +55,8 @@ Status VerifyStateFiles(FileSystem& fs, const std::string& root, const Checkpoin
     const std::string path = JoinPath(root, file.path);
     WEIR_RETURN_IF_ERROR(CheckLength(fs, path, file.size_bytes));
     if (verify == CheckpointStorage::Verify::kLengths) continue;
-    WEIR_ASSIGN_OR_RETURN(const uint64_t checksum, HashFile(fs, path));
-    if (checksum != file.checksum) {
+    WEIR_ASSIGN_OR_RETURN(const FileDigest digest, DigestFile(fs, path));
+    if (digest.checksum != file.checksum) {
       return Status::Corruption("state file " + path + " has a wrong checksum: its bytes have changed");
     }
   }
@@ -368,7 +344,7 @@ Status CheckpointStorage::Import(const std::string& folder, UniqueId attempt, Ch
     target += std::to_string(renamed.size());
     const std::string from = JoinPath(from_root, file.path);
     const std::string to = JoinPath(root_, target);
-    if (!fs_.Link(from, to).ok()) WEIR_RETURN_IF_ERROR(CopyFile(fs_, from, to));
+    WEIR_RETURN_IF_ERROR(LinkOrCopyFile(fs_, from, to));
     renamed[file.path] = target;
   }
   for (VertexMetadata& vertex : metadata.vertices) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/json_escape.h"
 #include "operators/decimal.h"
 #include "operators/temporal.h"
 
@@ -9,26 +10,6 @@ namespace weir::operators {
 namespace {
 
 constexpr char kHex[] = "0123456789abcdef";
-
-void AppendJsonString(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
 
 void AppendHexBytes(std::string& out, std::string_view bytes) {
   out += "\"\\\\x";

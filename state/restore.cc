@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "base/file_copy.h"
 #include "base/check.h"
 #include "state/entry_key.h"
 
@@ -63,7 +64,7 @@ Status FetchFiles(const RestoreOptions& options, const SubtaskStateHandle& handl
     const std::string from = JoinPath(options.source_dir, file.path);
     const std::string to = JoinPath(folder, file.name);
     WEIR_RETURN_IF_ERROR(VerifyFile(fs, from, file));
-    WEIR_RETURN_IF_ERROR(file.path.starts_with("shared/") ? LinkOrCopy(fs, from, to) : CopyFile(fs, from, to));
+    WEIR_RETURN_IF_ERROR(file.path.starts_with("shared/") ? LinkOrCopyFile(fs, from, to) : CopyFile(fs, from, to));
   }
   return Status::Ok();
 }

@@ -6,25 +6,13 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/fault_site.h"
+#include "base/file_copy.h"
 
 namespace weir::state {
 namespace {
 
 constexpr std::string_view kSharedFolder = "shared";
-constexpr size_t kPieceBytes = 1u << 20;
 constexpr size_t kEntriesAhead = 16;  // whose memory is asked for before it is needed: entries lie anywhere
-
-// Calls `take` with the file's bytes, piece by piece.
-template <class Take>
-Status ForEachPiece(FileSystem& fs, const std::string& path, Take take) {
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
-  for (uint64_t offset = 0;;) {
-    WEIR_ASSIGN_OR_RETURN(const std::string piece, file->Read(offset, kPieceBytes));
-    if (!piece.empty()) WEIR_RETURN_IF_ERROR(take(piece));
-    offset += piece.size();
-    if (piece.size() < kPieceBytes) return Status::Ok();
-  }
-}
 
 Status WriteNewFile(FileSystem& fs, const std::string& path, std::string_view content) {
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> out, fs.OpenForWrite(path, WriteMode::kCreateNew));
@@ -129,7 +117,7 @@ Status SnapshotWriter::AddShared(const StoreFile& file, Draft& draft) {
   StateFile added{.name = file.name, .path = {}, .size_bytes = 0, .checksum = 0};
   added.path = JoinPath(kSharedFolder, target_.unique_prefix + std::to_string(draft.checkpoint) + "-" + file.name);
   const std::string path = JoinPath(target_.job_dir, added.path);
-  WEIR_RETURN_IF_ERROR(LinkOrCopy(fs, file.path, path));
+  WEIR_RETURN_IF_ERROR(LinkOrCopyFile(fs, file.path, path));
   if (const Status synced = SyncFile(fs, path); !synced.ok()) {
     lost_ = synced.WithContext("the local state can't be relied on after a failed sync");
     return lost_;
@@ -141,30 +129,6 @@ Status SnapshotWriter::AddShared(const StoreFile& file, Draft& draft) {
   draft.shared.emplace(file.name, SharedFile{.file = added, .checkpoint = draft.checkpoint});
   draft.handle.files.push_back(std::move(added));
   return Status::Ok();
-}
-
-Result<FileDigest> DigestFile(FileSystem& fs, const std::string& path) {
-  Hasher hasher;
-  FileDigest digest;
-  WEIR_RETURN_IF_ERROR(ForEachPiece(fs, path, [&](std::string_view piece) {
-    hasher.Update(piece);
-    digest.size_bytes += piece.size();
-    return Status::Ok();
-  }));
-  digest.checksum = hasher.Digest();
-  return digest;
-}
-
-Status CopyFile(FileSystem& fs, const std::string& from, const std::string& to) {
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> out, fs.OpenForWrite(to, WriteMode::kCreateNew));
-  WEIR_RETURN_IF_ERROR(ForEachPiece(fs, from, [&](std::string_view piece) { return out->Append(piece); }));
-  return out->Close();
-}
-
-Status LinkOrCopy(FileSystem& fs, const std::string& from, const std::string& to) {
-  const Status linked = fs.Link(from, to);
-  if (linked.code() != StatusCode::kFailedPrecondition) return linked;
-  return CopyFile(fs, from, to);
 }
 
 }  // namespace weir::state

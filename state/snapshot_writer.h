@@ -70,14 +70,4 @@ class SnapshotWriter {
   Status lost_;
 };
 
-// Length and XXH3-64 of a file's bytes, read in pieces.
-struct FileDigest {
-  uint64_t size_bytes = 0;
-  uint64_t checksum = 0;
-};
-Result<FileDigest> DigestFile(FileSystem& fs, const std::string& path);
-// A second name where the device allows it, otherwise a copy.
-Status LinkOrCopy(FileSystem& fs, const std::string& from, const std::string& to);
-Status CopyFile(FileSystem& fs, const std::string& from, const std::string& to);
-
 }  // namespace weir::state

@@ -10,11 +10,10 @@
 
 #include "base/check.h"
 #include "base/fault_site.h"
+#include "base/file_copy.h"
 
 namespace weir::connectors {
 namespace {
-
-constexpr size_t kPartReadBytes = 1 << 20;
 
 std::string Hex(uint64_t number) {
   std::string text(16, '0');
@@ -26,17 +25,6 @@ bool ParseHex(const std::string& text, uint64_t& number) {
   if (text.size() != 16) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
   return error == std::errc() && end == text.data() + text.size();
-}
-
-Result<uint64_t> ChecksumOf(FileSystem& fs, const std::string& path) {
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
-  Hasher hasher;
-  for (uint64_t at = 0;;) {
-    WEIR_ASSIGN_OR_RETURN(const std::string piece, file->Read(at, kPartReadBytes));
-    if (piece.empty()) return hasher.Digest();
-    hasher.Update(piece);
-    at += piece.size();
-  }
 }
 
 }  // namespace
@@ -77,9 +65,9 @@ Status VerifyPart(FileSystem& fs, const std::string& path, const Part& part, boo
                               " bytes, the checkpoint says " + std::to_string(part.size_bytes));
   }
   if (!deep) return Status::Ok();
-  WEIR_ASSIGN_OR_RETURN(const uint64_t checksum, ChecksumOf(fs, path));
-  if (checksum == part.checksum) return Status::Ok();
-  return Status::Corruption("file " + path + " has checksum " + Hex(checksum) + ", the checkpoint says " +
+  WEIR_ASSIGN_OR_RETURN(const FileDigest digest, DigestFile(fs, path));
+  if (digest.checksum == part.checksum) return Status::Ok();
+  return Status::Corruption("file " + path + " has checksum " + Hex(digest.checksum) + ", the checkpoint says " +
                             Hex(part.checksum));
 }
 

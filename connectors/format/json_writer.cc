@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/json_escape.h"
 
 namespace weir::connectors {
 namespace {
@@ -33,60 +34,6 @@ char* PutPadded(char* to, uint64_t number, int digits) {
     number /= 10;
   }
   return to + digits;
-}
-
-// One byte of a string that can't stand as it is, or can.
-char* PutEscaped(char* to, char c) {
-  constexpr char kHex[] = "0123456789abcdef";
-  switch (c) {
-    case '"': return Put(to, "\\\"");
-    case '\\': return Put(to, "\\\\");
-    case '\b': return Put(to, "\\b");
-    case '\f': return Put(to, "\\f");
-    case '\n': return Put(to, "\\n");
-    case '\r': return Put(to, "\\r");
-    case '\t': return Put(to, "\\t");
-    default: break;
-  }
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20) {
-    *to = c;
-    return to + 1;
-  }
-  to = Put(to, "\\u00");
-  *to++ = kHex[byte >> 4];
-  *to++ = kHex[byte & 15];
-  return to;
-}
-
-// Non-zero if one of the eight bytes is a quote, a backslash or a control character (or, rarely, follows one that is).
-uint64_t NeedsEscape(uint64_t eight) {
-  constexpr uint64_t kOnes = 0x0101010101010101;
-  constexpr uint64_t kHigh = 0x8080808080808080;
-  const uint64_t quote = eight ^ kOnes * '"';
-  const uint64_t backslash = eight ^ kOnes * '\\';
-  const uint64_t control = (eight - kOnes * 0x20) & ~eight;
-  return (control | ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash)) & kHigh;
-}
-
-char* PutString(char* to, std::string_view text) {
-  *to++ = '"';
-  const char* from = text.data();
-  const char* const end = from + text.size();
-  while (end - from >= 8) {
-    uint64_t eight;
-    std::memcpy(&eight, from, 8);
-    if (NeedsEscape(eight) == 0) [[likely]] {
-      std::memcpy(to, &eight, 8);
-      to += 8;
-      from += 8;
-      continue;
-    }
-    for (int i = 0; i < 8; ++i) to = PutEscaped(to, *from++);
-  }
-  while (from != end) to = PutEscaped(to, *from++);
-  *to++ = '"';
-  return to;
 }
 
 char* PutBase64(char* to, std::string_view bytes) {
@@ -199,7 +146,7 @@ char* PutValue(char* to, const Value& value) {
     case ValueType::kInt64: return PutInt(to, value.int64_value());
     case ValueType::kDecimal: return PutDecimal(to, value.text());
     case ValueType::kDouble: return PutDouble(to, value.double_value());
-    case ValueType::kString: return PutString(to, value.text());
+    case ValueType::kString: return PutJsonString(to, value.text());
     case ValueType::kBytes: return PutBase64(to, value.text());
     case ValueType::kDate:
     case ValueType::kTime:
@@ -213,7 +160,7 @@ char* PutValue(char* to, const Value& value) {
 // At least what PutValue writes.
 size_t BytesMax(const Value& value) {
   switch (value.type()) {
-    case ValueType::kString: return value.text().size() * 6 + 2;
+    case ValueType::kString: return JsonStringBytesMax(value.text());
     case ValueType::kBytes: return value.text().size() / 3 * 4 + 6;
     case ValueType::kDecimal:
     case ValueType::kJson: return value.text().size() + 2;
@@ -234,10 +181,6 @@ void Grow(std::string& out, size_t bytes_max, F write) {
 
 }  // namespace
 
-void AppendJsonString(std::string_view text, std::string& out) {
-  Grow(out, text.size() * 6 + 2, [&](char* to) { return PutString(to, text); });
-}
-
 void AppendJsonValue(const Value& value, std::string& out) {
   Grow(out, BytesMax(value), [&](char* to) { return PutValue(to, value); });
 }
@@ -245,7 +188,7 @@ void AppendJsonValue(const Value& value, std::string& out) {
 JsonWriter::JsonWriter(std::string row_kind_column) : row_kind_column_(std::move(row_kind_column)) {
   if (row_kind_column_.empty()) return;
   row_kind_name_ = ",";
-  AppendJsonString(row_kind_column_, row_kind_name_);
+  AppendJsonString(row_kind_name_, row_kind_column_);
   row_kind_name_ += ":\"";
 }
 
@@ -256,7 +199,7 @@ void JsonWriter::UseSchema(const operators::SchemaPtr& schema) {
   names_bytes_ = 0;
   for (const std::string& column : schema->columns()) {
     std::string name = ",";
-    AppendJsonString(column, name);
+    AppendJsonString(name, column);
     name += ':';
     names_bytes_ += name.size();
     names_.push_back(std::move(name));

@@ -21,8 +21,6 @@
 
 namespace weir::connectors {
 
-// In quotes, escaped; bytes from 0x80 on as they are.
-void AppendJsonString(std::string_view text, std::string& out);
 // Absent is written as null.
 void AppendJsonValue(const operators::Value& value, std::string& out);
 

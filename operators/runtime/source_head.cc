@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/json_escape.h"
 
 namespace weir::operators {
 namespace {
@@ -18,25 +19,6 @@ std::string Named(std::string_view prefix, std::string_view id) {
   std::string name(prefix);
   name += id;
   return name;
-}
-
-void AppendJsonString(std::string& out, std::string_view text) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
 }
 
 std::string OffsetsJson(const std::vector<SourceSplit>& splits) {
