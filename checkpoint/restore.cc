@@ -161,8 +161,8 @@ class Starter {
       return Status::NotFound("--restore " + request_.path + ": there is no checkpoint (no _metadata)");
     }
     request_.from = RestoreRequest::From::kLatest;
-    report_.push_back("the storage holds checkpoint " + std::to_string(facts_.newest->id.number) +
-                      ", which comes from " + request_.path + ": it is taken");
+    report_.push_back({.text = "the storage holds checkpoint " + std::to_string(facts_.newest->id.number) +
+                               ", which comes from " + request_.path + ": it is taken"});
     return Status::Ok();
   }
 
@@ -292,7 +292,7 @@ class Starter {
   std::vector<uint64_t> candidates_;  // numbers with a _metadata, falling
   size_t next_candidate_ = 0;
   RestoreDecision decision_;
-  std::vector<std::string> report_;
+  std::vector<ReportLine> report_;
 };
 
 }  // namespace

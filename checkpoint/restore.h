@@ -47,7 +47,7 @@ struct RestoredJob {
   UniqueId attempt;
   uint64_t next_number = 1;
   std::vector<SystemStart> systems;
-  std::vector<std::string> report;
+  std::vector<ReportLine> report;
 };
 
 // On an error nothing was signed or published, unless the message says so; the caller may try again with a new attempt

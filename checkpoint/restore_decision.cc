@@ -89,7 +89,14 @@ class Decider {
     return number;
   }
 
-  void Report(std::string line) { decision_.report.push_back(std::move(line)); }
+  void Report(std::string line) { decision_.report.push_back({LogLevel::kInfo, std::move(line)}); }
+  void Warn(std::string line) { decision_.report.push_back({LogLevel::kWarning, std::move(line)}); }
+
+  void WarnOfNoMarker(const std::string& system, const CheckpointId& at) {
+    Warn(Concat({"system ", system, " has no marker of job '", facts_.job, "' though it has had output up to ",
+                 Name(at), ": it was emptied or replaced, and what is gone is not written again; it is taken to be at ",
+                 Name(at)}));
+  }
 
   const CheckpointId* HintOf(const std::string& system) const {
     const auto hint = facts_.applied_hints.find(system);
@@ -143,14 +150,14 @@ class Decider {
   // The old line ends: what it had not applied yet never will be.
   void ReportDropped() {
     if (!facts_.newest.has_value()) return;
-    Report(Concat({"the line up to ", Name(facts_.newest->id), " is left behind"}));
+    Warn(Concat({"the line up to ", Name(facts_.newest->id), " is left behind"}));
     for (const SystemFact& system : facts_.systems) {
       const SystemProgress* listed = facts_.newest->System(system.identity);
       if (listed == nullptr) continue;
       const auto position = PositionOf(*listed, AppliedBy(system.marker));
       const uint64_t rows = position.has_value() ? Rows(Behind(*listed, *position)) : 0;
       if (rows > 0) {
-        Report(Concat(
+        Warn(Concat(
             {"system ", system.identity, ": ", std::to_string(rows), " rows that it had not taken are dropped"}));
       }
     }
@@ -241,7 +248,7 @@ class Decider {
     if (!applied.has_value() && target.has_value()) {
       const bool has_all = hint != nullptr && hint->id == target->id;
       if (has_all || request_.assume == target->number) {
-        Report(Concat({"system ", system.identity, " has no marker; it is taken to be at ", Name(*target)}));
+        WarnOfNoMarker(system.identity, *target);
         start.progress.base = target;
         return start;
       }
@@ -284,8 +291,8 @@ class Decider {
       decision_.systems.push_back(std::move(*start));
     }
     for (const DamagedCheckpoint& damaged : facts_.damaged) {
-      Report(Concat({"checkpoint ", std::to_string(damaged.number),
-                     " is damaged and passed over, no system names it: ", damaged.cause.message()}));
+      Warn(Concat({"checkpoint ", std::to_string(damaged.number),
+                   " is damaged and passed over, no system names it: ", damaged.cause.message()}));
     }
     return std::move(decision_);
   }
@@ -353,7 +360,7 @@ class Decider {
     if (!position.has_value()) position = AssumedPosition(listed);
     if (!position.has_value()) return Error(NoMarker(listed));
     SystemProgress rest = Behind(listed, *position);
-    Report(Concat({"system ", listed.identity, " has no marker; it is taken to be at ", Name(*rest.base)}));
+    WarnOfNoMarker(listed.identity, *rest.base);
     return rest;
   }
 
@@ -371,7 +378,7 @@ class Decider {
           Concat({Name(checkpoint.id), " holds state of ", missing,
                   ", which the job definition lacks; --allow-non-restored-state drops it"}));
     }
-    Report(Concat({"state of ", missing, " is dropped: the job definition lacks it"}));
+    Warn(Concat({"state of ", missing, " is dropped: the job definition lacks it"}));
     return Status::Ok();
   }
 
@@ -392,7 +399,7 @@ class Decider {
             Concat({"system ", listed.identity, " is not in the job definition and has not confirmed ", rows,
                     " rows; --drop-output ", listed.identity, " gives them up"}));
       }
-      Report(Concat({"system ", listed.identity, ": ", rows, " unconfirmed rows are dropped"}));
+      Warn(Concat({"system ", listed.identity, ": ", rows, " unconfirmed rows are dropped"}));
     }
     return Status::Ok();
   }

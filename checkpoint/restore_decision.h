@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "checkpoint/checkpoint_metadata.h"
 #include "checkpoint/checkpoint_storage.h"
@@ -68,11 +69,18 @@ struct SystemStart {
   bool is_new = false;      // the checkpoint does not list it
 };
 
+// Said to people at the start: what was passed over, dropped or assumed. A warning where something was lost, or was not
+// as this job had left it.
+struct ReportLine {
+  LogLevel level = LogLevel::kInfo;
+  std::string text;
+};
+
 struct RestoreDecision {
   RestoreAction action = RestoreAction::kFirstStart;
   uint64_t next_number = 1;  // above every number in storage and in a marker
   std::vector<SystemStart> systems;
-  std::vector<std::string> report;  // for people: what was passed over, dropped or assumed
+  std::vector<ReportLine> report;
 };
 
 // kFailedPrecondition: refused, nothing may be changed. kUnavailable: a system that this start needs can't be reached.

@@ -62,7 +62,7 @@ class Job {
   const JobDefinition& definition() const { return definition_; }
   const JobGraph& graph() const { return graph_; }
   // What the start did, for people: restored from where, what was dropped.
-  const std::vector<std::string>& report() const { return report_; }
+  const std::vector<checkpoint::ReportLine>& report() const { return report_; }
 
   struct Rates {
     uint64_t rows_in = 0;   // of sources
@@ -80,7 +80,7 @@ class Job {
   JobDefinition definition_;
   JobGraph graph_;
   JobPorts ports_;
-  std::vector<std::string> report_;
+  std::vector<checkpoint::ReportLine> report_;
 
   std::unique_ptr<checkpoint::CheckpointStorage> storage_;
   std::vector<std::unique_ptr<operators::Source>> sources_;  // by node; null for others

@@ -91,9 +91,9 @@ Status JobBuilder::Restore() {
   const std::string in = " in " + job_.storage_->root();
   if (restored_.checkpoint.has_value()) {
     job_.report_.insert(job_.report_.begin(),
-                        "goes on from checkpoint " + std::to_string(restored_.checkpoint->id.number) + in);
+                        {.text = "goes on from checkpoint " + std::to_string(restored_.checkpoint->id.number) + in});
   } else if (restored_.is_first_start) {
-    job_.report_.insert(job_.report_.begin(), "first start: there is no checkpoint" + in);
+    job_.report_.insert(job_.report_.begin(), {.text = "first start: there is no checkpoint" + in});
   }
   return Status::Ok();
 }

@@ -107,7 +107,7 @@ ExitCode RunCommand(const RunArguments& arguments) {
     executor->Stop();
     return ExitCodeOf(job.error(), false);
   }
-  for (const std::string& line : (*job)->report()) LogInfo(line);
+  for (const checkpoint::ReportLine& line : (*job)->report()) Log(line.level, line.text);
   Watch(**job, signals, clock, arguments.quiet);
   executor->Stop();
   const ExitCode code = Finish(**job);

@@ -195,7 +195,7 @@ TEST_F(DamagedCheckpointTest, AForeignCheckpointFolderIsNotOurs) {
   auto job = world.NewJob();
   ASSERT_TRUE(job->Start().ok());
   EXPECT_EQ(job->restored().checkpoint->id.number, 4U);
-  EXPECT_NE(job->restored().report[0].find("does not belong here"), std::string::npos);
+  EXPECT_NE(job->restored().report[0].text.find("does not belong here"), std::string::npos);
 }
 
 }  // namespace

@@ -111,6 +111,9 @@ TEST(RestoreDecisionTest, WithoutAMarkerOnlyAHintOfEverythingOrAWordHelps) {
   decision = DecideRestore({}, facts);
   ASSERT_TRUE(decision.has_value());
   EXPECT_TRUE(decision->systems[0].progress.later.empty());
+  ASSERT_EQ(decision->report.size(), 1U);
+  EXPECT_EQ(decision->report[0].level, LogLevel::kWarning);
+  EXPECT_NE(decision->report[0].text.find("system kafka has no marker"), std::string::npos);
   // A marker that is there wins.
   facts.systems[0].marker = At(7);
   decision = DecideRestore(assume, facts);
@@ -131,7 +134,8 @@ TEST(RestoreDecisionTest, ADamagedNewerOneIsPassedOverOnlyIfNoMarkerNamesIt) {
   const auto decision = DecideRestore({}, facts);
   ASSERT_TRUE(decision.has_value());
   ASSERT_EQ(decision->report.size(), 1U);
-  EXPECT_NE(decision->report[0].find("checkpoint 11"), std::string::npos);
+  EXPECT_EQ(decision->report[0].level, LogLevel::kWarning);
+  EXPECT_NE(decision->report[0].text.find("checkpoint 11"), std::string::npos);
   facts.systems[0].marker = At(11);
   EXPECT_NE(DecideRestore({}, facts).error().message().find("can't be passed over"), std::string::npos);
   facts.systems[0].reachable = false;

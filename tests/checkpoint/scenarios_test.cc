@@ -467,7 +467,7 @@ TEST_F(ScenariosTest, Scenario21_OutputOfAnEarlierCheckpointIsDamaged) {
   job = Started(machine_);  // 4 and 3 need that part; 2 does not, and no marker is behind it
   EXPECT_EQ(job->restored().checkpoint->id.number, 2U);
   ASSERT_EQ(job->restored().report.size(), 2U);
-  EXPECT_NE(job->restored().report[0].find("checkpoint 4 is damaged and passed over"), std::string::npos);
+  EXPECT_NE(job->restored().report[0].text.find("checkpoint 4 is damaged and passed over"), std::string::npos);
   EXPECT_TRUE(Exists(machine_.fs, "/storage/count/chk-4.damaged/_metadata"));
   kafka_.verify = Status::Ok();
   job->Emit(4);  // the source reads them again
@@ -538,7 +538,7 @@ TEST_F(ScenariosTest, StateThatTheDefinitionLacksIsRefusedByName) {
   request.allow_non_restored_state = true;
   ASSERT_TRUE(job->Start(request).ok());
   ASSERT_FALSE(job->restored().report.empty());
-  EXPECT_NE(job->restored().report[0].find("'source' is dropped"), std::string::npos);
+  EXPECT_NE(job->restored().report[0].text.find("'source' is dropped"), std::string::npos);
 }
 
 TEST_F(ScenariosTest, RestoreNoneBeginsAnewOnlyWithAWordForWhatTheSystemsHold) {
