@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "connectors/format/watermark_tap.h"
 
 namespace weir::connectors {
 namespace {
@@ -15,28 +16,6 @@ std::optional<std::string_view> Nullable(std::string_view bytes) {
 }
 
 }  // namespace
-
-// Sees the watermarks on their way, because a split's position holds its newest.
-class KafkaReader::WatermarkTap final : public operators::SourceOutput {
- public:
-  WatermarkTap(operators::SourceOutput& output, KafkaReader& reader) : output_(output), reader_(reader) {}
-  Status Emit(operators::Batch batch) override { return output_.Emit(std::move(batch)); }
-  Status EmitSide(std::string_view tag, operators::Batch batch) override {
-    return output_.EmitSide(tag, std::move(batch));
-  }
-  bool HasSide(std::string_view tag) const override { return output_.HasSide(tag); }
-  void EmitWatermark(const std::string& split_id, operators::Watermark watermark) override {
-    const auto reading = std::ranges::find(reader_.readings_, split_id, &Reading::id);
-    // A resolved message that was delivered again takes nothing back.
-    if (reading == reader_.readings_.end() || watermark.time <= (*reading)->split.watermark) return;
-    (*reading)->split.watermark = watermark.time;
-    output_.EmitWatermark(split_id, watermark);
-  }
-
- private:
-  operators::SourceOutput& output_;
-  KafkaReader& reader_;
-};
 
 KafkaReader::KafkaReader(KafkaSourceOptions options, std::unique_ptr<Deserializer> deserializer,
                          BadRecordPolicy bad_records, KafkaClientFactory& factory)
@@ -99,7 +78,10 @@ Result<operators::PollStatus> KafkaReader::PollNext(operators::SourceOutput& out
 Status KafkaReader::ReadBlock(const FetchedBlock& block, operators::SourceOutput& output) {
   const std::span<const KafkaRecord> records = block.records();
   if (records.empty()) return {};
-  WatermarkTap tap(output, *this);
+  WatermarkTap tap(output, [this](const std::string& id) {
+    const auto reading = std::ranges::find(readings_, id, &Reading::id);
+    return reading == readings_.end() ? nullptr : &(*reading)->split.watermark;
+  });
   collector_.Begin(tap, records.size());
   uint64_t bytes = 0;
   Reading* reading = nullptr;

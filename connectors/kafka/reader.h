@@ -43,7 +43,6 @@ class KafkaReader final : public operators::SourceReader {
     bool watermark_due = false;         // restored: to be emitted again
     bool done = false;                  // finished, and its end was announced
   };
-  class WatermarkTap;
 
   Status ReadBlock(const FetchedBlock& block, operators::SourceOutput& output);
   Status ReadRecord(const KafkaRecord& record, Reading& reading, operators::SourceOutput& output);
