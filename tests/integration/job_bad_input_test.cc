@@ -241,6 +241,97 @@ TEST_F(JobBadInputTest, AFullCheckpointFolderFailsTheJobAndLosesNothing) {
   for (const std::string& line : lines) ASSERT_TRUE(line.ends_with("\"n\":1}")) << line;
 }
 
+// As above, in the sink's folder: its parts are what is big.
+TEST_F(JobBadInputTest, AFullSinkFolderFailsTheJobAndLosesNothing) {
+  constexpr int kRows = 400'000;
+  folder_.Write("in/a.jsonl", "{\"n\":0}\n{\"n\":1}\n");
+  Json job = LocalJob();
+  const std::string path = WriteJob(folder_, job);
+  harness::ChildProcess::Options limited;
+  limited.arguments = {"sh", "-c", "trap '' XFSZ; ulimit -f 320; exec \"$@\"", "sh", WeirBinary(), "run", path};
+  limited.output_path = folder_.Path("limited.log");
+  std::string rows;
+  for (int n = 2; n < kRows; ++n) rows += "{\"n\":" + std::to_string(n) + "}\n";
+  {
+    auto process = harness::ChildProcess::Start(limited);
+    ASSERT_TRUE(process.has_value());
+    EXPECT_TRUE(ComesOut(2)) << ReadText(limited.output_path);
+    folder_.Append("in/a.jsonl", rows);
+    EXPECT_EQ(process->Wait(seconds(60)), kJobFailed) << ReadText(limited.output_path);
+    ExpectSays(ReadText(limited.output_path), {"File too large", folder_.Path("out/.weir-local/part-out-")});
+  }
+  Weir weir(folder_, {"run", path});
+  EXPECT_TRUE(ComesOut(kRows)) << weir.Output();
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+  const std::vector<std::string> lines = OutLines(folder_);
+  EXPECT_EQ(lines.size(), static_cast<size_t>(kRows));
+  EXPECT_TRUE(std::ranges::adjacent_find(lines) == lines.end());
+}
+
+TEST_F(JobBadInputTest, ASinkFolderThatCannotBeWrittenIsNamed) {
+  folder_.Write("in/a.jsonl", "{\"a\":1}\n");
+  folder_.Write("occupied", "a file, not a folder");
+  for (const std::string& path : {folder_.Path("occupied/out"), std::string("/proc/weir/out")}) {
+    Json job = LocalJob();
+    job["sinks"][0]["path"] = path;
+    const Ended ended = Run(job);
+    EXPECT_EQ(ended.code, kStartRefused) << ended.output;
+    ExpectSays(ended.output, {path});
+  }
+}
+
+// What was confirmed is gone and not written again, which is to be seen; the job goes on.
+TEST_F(JobBadInputTest, ASinkFolderThatWasDeletedIsAWarning) {
+  folder_.Write("in/a.jsonl", "{\"a\":1}\n");
+  const std::string path = WriteJob(folder_, LocalJob());
+  {
+    Weir weir(folder_, {"run", path});
+    EXPECT_TRUE(ComesOut(1)) << weir.Output();
+    EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+  }
+  std::filesystem::remove_all(folder_.Path("out"));
+  folder_.Append("in/a.jsonl", "{\"a\":2}\n");
+  Weir weir(folder_, {"run", path});
+  EXPECT_TRUE(ComesOut(1)) << weir.Output();
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+  EXPECT_EQ(OutLines(folder_), (std::vector<std::string>{R"({"a":2})"}));
+  const std::vector<std::string> lines = LinesOf(weir.Output());
+  EXPECT_TRUE(std::ranges::any_of(lines, [](const std::string& line) {
+    return line.find("warning") != std::string::npos && line.find("has no marker of job 'local'") != std::string::npos;
+  })) << weir.Output();
+}
+
+// The log rotates while the job runs, and while it does not.
+TEST_F(JobBadInputTest, ARotatedFileLosesAndDoublesNothing) {
+  folder_.Write("in/a.log", "{\"a\":1}\n");
+  Json job = LocalJob();
+  job["sources"][0] = FileSource(folder_, "in", "in/a.log", true);
+  const std::string path = WriteJob(folder_, job);
+  const auto rotate = [&] { std::filesystem::rename(folder_.Path("in/a.log"), folder_.Path("in/a.log.1")); };
+  {
+    Weir weir(folder_, {"run", path});
+    EXPECT_TRUE(ComesOut(1)) << weir.Output();
+    folder_.Append("in/a.log", "{\"a\":2}\n");
+    rotate();
+    folder_.Append("in/a.log.1", "{\"a\":3}\n");
+    folder_.Append("in/a.log", "{\"a\":4}\n");
+    EXPECT_TRUE(ComesOut(4)) << weir.Output();
+    std::filesystem::remove(folder_.Path("in/a.log.1"));
+    folder_.Append("in/a.log", "{\"a\":5}\n");
+    EXPECT_TRUE(ComesOut(5)) << weir.Output();
+    weir.Kill9();
+  }
+  folder_.Append("in/a.log", "{\"a\":6}\n");
+  rotate();
+  folder_.Append("in/a.log", "{\"a\":7}\n");
+  Weir weir(folder_, {"run", path});
+  EXPECT_TRUE(ComesOut(7)) << weir.Output();
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+  std::vector<std::string> expected;
+  for (int n = 1; n <= 7; ++n) expected.push_back("{\"a\":" + std::to_string(n) + "}");
+  EXPECT_EQ(OutLines(folder_), expected);
+}
+
 // A folder's marker names the newest checkpoint: without it the job could only double or lose.
 TEST_F(JobBadInputTest, case_H21_ATruncatedCheckpointStopsTheStartAndIsKept) {
   folder_.Write("in/a.jsonl", "{\"a\":1}\n{\"a\":2}\n");

@@ -166,6 +166,13 @@ void ExpectExact(SimFileSystem& fs, const std::string& story) {
   for (const std::string& name : *hidden) ASSERT_FALSE(SinkFolder::IsPart(name)) << story << name;
 }
 
+// The failure says where and why.
+void ExpectNamed(const Status& failure, const std::string& cause, const std::string& story) {
+  ASSERT_FALSE(failure.ok()) << story;
+  ASSERT_NE(failure.message().find(cause), std::string::npos) << story << failure.ToString();
+  ASSERT_NE(failure.message().find(" /"), std::string::npos) << story << failure.ToString();
+}
+
 uint64_t StepsOfACleanRun() {
   SimFileSystem fs(1);
   Job job(fs);
@@ -207,18 +214,43 @@ TEST(FileSinkCrashTest, EveryRowOnceWhereverTheMachineStops) {
 TEST(FileSinkCrashTest, EveryRowOnceWhateverCallFails) {
   const uint64_t steps = StepsOfACleanRun();
   for (uint64_t step = 1; step <= steps; ++step) {
-    for (const FaultAction action : {FaultAction::kError, FaultAction::kErrorAfter}) {
+    for (const FaultAction action : {FaultAction::kError, FaultAction::kNoSpace, FaultAction::kErrorAfter}) {
       const std::string story = "error at step " + std::to_string(step) + ": ";
       SimFileSystem fs(step);
       Job job(fs);
       fs.Arm({.nth = step, .action = action});
       Status status = job.Run();
       fs.Disarm();
-      if (!status.ok()) status = job.Run();
+      const bool full = action == FaultAction::kNoSpace;
+      ASSERT_NO_FATAL_FAILURE(ExpectNamed(status, full ? "No space left on device" : "Input/output error", story));
+      status = job.Run();
       ASSERT_TRUE(status.ok()) << story << status.ToString();
       ASSERT_NO_FATAL_FAILURE(ExpectExact(fs, story));
     }
   }
+}
+
+// Not a step fails but the write that no longer fits, of which a part is on the disk.
+TEST(FileSinkCrashTest, EveryRowOnceWhereverTheDiskBecomesFull) {
+  int full = 0;
+  for (uint64_t capacity = 0;; capacity += 5) {
+    const std::string story = "room for " + std::to_string(capacity) + " bytes: ";
+    SimFileSystem fs(capacity);
+    Job job(fs);
+    fs.SetCapacity(capacity);
+    Status status = job.Run();
+    if (status.ok()) break;
+    ++full;
+    ASSERT_NO_FATAL_FAILURE(ExpectNamed(status, "No space left on device", story));
+    status = job.Run();
+    ASSERT_FALSE(status.ok()) << story << "a restart while the disk is full";
+    ASSERT_NO_FATAL_FAILURE(ExpectNamed(status, "No space left on device", story));
+    fs.SetCapacity(1 << 20);
+    status = job.Run();
+    ASSERT_TRUE(status.ok()) << story << status.ToString();
+    ASSERT_NO_FATAL_FAILURE(ExpectExact(fs, story));
+  }
+  EXPECT_GT(full, 200);
 }
 
 TEST(FileSinkCrashTest, EveryFaultSiteIsReached) {
