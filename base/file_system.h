@@ -17,8 +17,8 @@
 
 namespace weir {
 
-// What a name or an open file stands for. Device and inode are the file's identity: they stay through a rename and differ
-// between all files that are there at one time; a file that is gone may have left its inode to a new one.
+// What a name or an open file stands for. Device and inode are the file's identity: they stay through a rename and
+// differ between all files that are there at one time; a file that is gone may have left its inode to a new one.
 struct FileInfo {
   bool directory = false;
   uint64_t size_bytes = 0;  // a folder: 0

@@ -198,7 +198,9 @@ Status FileEnumerator::Assign(const Listing& listing) {
 }
 
 Status FileEnumerator::AddFile(const Listed& file, std::vector<std::vector<SourceSplit>>& of_reader) {
-  if (const auto older = known_.find(file.path); older != known_.end() && !older->second.has_value()) {
+  // A device may have another number after a restart of the machine; an older checkpoint has names only.
+  const auto known = known_.find(file.path);
+  if (known != known_.end() && (!known->second.has_value() || known->second->inode == file.identity.inode)) {
     Know(file.path, file.identity);
     return Status::Ok();
   }

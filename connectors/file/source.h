@@ -1,6 +1,6 @@
 // The source "file": one record a line, from a file or from all files of a folder that match a pattern; read to the
-// end, or followed as they grow, get other names, and as new ones appear. A file is a split. Files are only ever appended
-// to: one that was cut off or written anew fails the job. Made by the registry.
+// end, or followed as they grow, get other names, and as new ones appear. A file is a split. Files are only ever
+// appended to: one that was cut off or written anew fails the job. Made by the registry.
 #pragma once
 
 #include <memory>

@@ -44,11 +44,8 @@ bool Holds(const SimNodePtr& folder, const SimNode& node) {
 }
 
 FileInfo InfoOf(const SimNode& node) {
-  return {.directory = node.directory,
-          .size_bytes = node.content.size(),
-          .device = 1,
-          .inode = node.id,
-          .links = node.links};
+  const uint64_t size = node.content.size();
+  return {.directory = node.directory, .size_bytes = size, .device = 1, .inode = node.id, .links = node.links};
 }
 
 // The removal of everything below `place`, innermost first, each entry on its own.

@@ -271,6 +271,19 @@ TEST_F(FileRotationTest, ACheckpointOfBeforeIsRestored) {
   EXPECT_EQ(Read(), RowsOf({}));
 }
 
+TEST_F(FileRotationTest, ADeviceMayHaveAnotherNumberAfterARestart) {
+  WriteText("/in/a.log", Line(1) + Line(2));
+  WriteText("/in/done.log", Line(3));
+  const auto known = [this](const std::string& path) {
+    return "\"" + path + R"(":{"device":99,"inode":)" + std::to_string(fs_.Stat(path)->inode) + "}";
+  };
+  enumerated_ = "{\"files\":{" + known("/in/a.log") + "," + known("/in/done.log") + "},\"next\":1}";
+  splits_ = {{"/in/a.log", R"({"device":99,"finished":false,"inode":)" + std::to_string(fs_.Stat("/in/a.log")->inode) +
+                               R"(,"line":1,"offset":8,"path":"/in/a.log","size":8})"}};
+  Follow("/in/*.log");
+  EXPECT_EQ(Read(), RowsOf({2}));
+}
+
 TEST_F(FileRotationTest, AMissingFileOfACheckpointOfBeforeIsNamed) {
   enumerated_ = R"(["/in/a.log"])";
   splits_ = {{"/in/a.log", R"({"finished":false,"line":1,"offset":8})"}};
