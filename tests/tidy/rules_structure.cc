@@ -61,7 +61,7 @@ const std::vector<Library>& Libraries() {
       {"libpq", std::regex("^(postgresql/)?libpq|^pg_"), std::regex("^connectors/postgres/libpq_[a-z_]+\\.cc$")},
       {"nlohmann/json", std::regex("^nlohmann/json\\.hpp$"),
        std::regex("^(jobs/(json_definition_reader|definition_schema|demo_command)|connectors/(file/"
-                  "(enumerator|marker|part|reader)|generator/source|kafka/split))\\.cc$")},
+                  "(enumerator|marker|part|position)|generator/source|kafka/split))\\.cc$")},
       {"simdjson", std::regex("^simdjson"),
        std::regex("^(connectors/format/json_[a-z_]+|operators/expression/json_member)\\.cc$")},
       {"yaml-cpp", std::regex("^yaml-cpp/"), std::regex("^jobs/yaml_definition_reader\\.cc$")},
