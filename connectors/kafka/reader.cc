@@ -26,6 +26,10 @@ KafkaReader::KafkaReader(KafkaSourceOptions options, std::unique_ptr<Deserialize
 
 KafkaReader::~KafkaReader() {
   if (worker_ == nullptr) return;
+  {
+    const std::lock_guard lock(commit_mutex_);
+    closing_ = true;
+  }
   worker_->Submit([this] { committer_.reset(); });
   worker_.reset();
 }
@@ -179,19 +183,32 @@ Status KafkaReader::NotifyCheckpointApplied(CheckpointId checkpoint) {
 }
 
 // What a group's offsets are for is to be looked at, so a commit that fails is reported and not repeated: the next
-// applied checkpoint brings newer ones.
+// applied checkpoint brings newer ones, which take the place of those that wait. So a cluster that does not answer
+// leaves no queue of commits behind, and the reader's end waits for one at most.
 void KafkaReader::CommitToGroup(std::vector<PartitionStart> offsets) {
   if (offsets.empty()) return;
-  worker_->Submit([this, offsets = std::move(offsets)] {
-    Status status;
-    if (committer_ == nullptr) {
-      Result<std::unique_ptr<KafkaAdmin>> admin = factory_.NewAdmin(options_.connection, options_.request_timeout);
-      if (admin.has_value()) committer_ = std::move(*admin);
-      if (!admin.has_value()) status = admin.error();
-    }
-    if (status.ok()) status = committer_->CommitOffsets(options_.group, offsets);
-    if (!status.ok()) LogWarning("source " + context_.uid + ": " + status.message());
-  });
+  const std::lock_guard lock(commit_mutex_);
+  const bool others_wait = !to_commit_.empty();
+  to_commit_ = std::move(offsets);
+  if (!others_wait) worker_->Submit([this] { CommitNewest(); });
+}
+
+void KafkaReader::CommitNewest() {
+  std::vector<PartitionStart> offsets;
+  {
+    const std::lock_guard lock(commit_mutex_);
+    offsets.swap(to_commit_);
+    if (closing_ && commit_failed_) return;
+  }
+  Status status;
+  if (committer_ == nullptr) {
+    Result<std::unique_ptr<KafkaAdmin>> admin = factory_.NewAdmin(options_.connection, options_.request_timeout);
+    if (admin.has_value()) committer_ = std::move(*admin);
+    if (!admin.has_value()) status = admin.error();
+  }
+  if (status.ok()) status = committer_->CommitOffsets(options_.group, offsets);
+  commit_failed_ = !status.ok();
+  if (!status.ok()) LogWarning("source " + context_.uid + ": " + status.message());
 }
 
 }  // namespace weir::connectors

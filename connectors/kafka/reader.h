@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ class KafkaReader final : public operators::SourceReader {
   void UpdateLag();
   std::vector<PartitionStart> Positions() const;
   void CommitToGroup(std::vector<PartitionStart> offsets);
+  void CommitNewest();  // on the worker
 
   // Set once.
   const KafkaSourceOptions options_;
@@ -71,6 +73,11 @@ class KafkaReader final : public operators::SourceReader {
   std::map<uint64_t, std::vector<PartitionStart>> snapshots_;  // by checkpoint number, not yet applied
   std::vector<PartitionStart> restored_;  // where AddSplits put us, until the first snapshot applied
 
+  std::mutex commit_mutex_;
+  std::vector<PartitionStart> to_commit_;  // guarded by commit_mutex_: the newest that wait for the worker; empty: none
+  bool closing_ = false;                   // guarded by commit_mutex_
+
+  bool commit_failed_ = false;             // the last one; the worker's thread only
   std::unique_ptr<KafkaAdmin> committer_;  // the worker's thread only
   std::unique_ptr<Worker> worker_;         // only with a group; last: ends before what it uses
 };
