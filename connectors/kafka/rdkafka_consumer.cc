@@ -305,9 +305,11 @@ void RdKafkaConsumer::KeepFetching(bool empty) {
   wake_under_way_.store(true, std::memory_order_release);
   next_wake_partition_ = (next_wake_partition_ + 1) % static_cast<uint32_t>(partitions_.size());
   worker_->Submit([this, name = partitions_[next_wake_partition_].name] {
-    int64_t low = 0;
-    int64_t high = 0;
-    (void)rd_kafka_query_watermark_offsets(client_, name.topic.c_str(), name.partition, &low, &high, kWakeTimeoutMs);
+    // Any request to the partition's leader will do. Not rd_kafka_query_watermark_offsets, which repeats its request as
+    // long as the broker is away, whatever its timeout: the consumer's end would wait for the broker.
+    const RdKafkaPtr<rd_kafka_topic_partition_list_t> list = NewPartitionList({&name, 1});
+    list->elems[0].offset = RD_KAFKA_OFFSET_END;
+    (void)rd_kafka_offsets_for_times(client_, list.get(), kWakeTimeoutMs);
     wake_under_way_.store(false, std::memory_order_release);
   });
 }
