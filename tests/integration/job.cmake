@@ -29,3 +29,11 @@ weir_add_test(job_stall_test ${CMAKE_CURRENT_SOURCE_DIR}/job_stall_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 add_test(NAME job_stall_torture COMMAND job_stall_test)
 set_tests_properties(job_stall_torture PROPERTIES TIMEOUT 400 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_test(job_broker_test ${CMAKE_CURRENT_SOURCE_DIR}/job_broker_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
+add_test(NAME job_broker_torture COMMAND job_broker_test)
+set_tests_properties(job_broker_torture PROPERTIES TIMEOUT 1200 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_test(job_bounded_test ${CMAKE_CURRENT_SOURCE_DIR}/job_bounded_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
+add_test(NAME job_bounded_torture COMMAND job_bounded_test)
+set_tests_properties(job_bounded_torture PROPERTIES TIMEOUT 3600 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
