@@ -40,6 +40,9 @@ class RdKafkaAdmin final : public KafkaAdmin {
 
  private:
   int timeout_ms() const { return static_cast<int>(timeout_.count() / 1'000'000); }
+  // `time`: milliseconds since 1970, or one of librdkafka's names for the first and the next offset.
+  Result<std::vector<std::optional<int64_t>>> OffsetsAt(std::span<const TopicPartition> partitions, int64_t time,
+                                                        const std::string& what);
   Result<rd_kafka_t*> NewClient(const std::string& group);
   Result<rd_kafka_t*> GroupClient(const std::string& group);
   Result<std::vector<TopicMetadata>> Metadata(rd_kafka_topic_t* only);
@@ -186,33 +189,37 @@ Result<TopicMetadata> RdKafkaAdmin::DescribeTopic(const std::string& topic) {
   }
 }
 
+// Not rd_kafka_query_watermark_offsets, which repeats its request as long as the broker is away, whatever its timeout.
 Result<std::vector<Watermarks>> RdKafkaAdmin::QueryWatermarks(std::span<const TopicPartition> partitions) {
+  const std::string what = partitions.size() == 1 ? "first and last offset of " + partitions.front().ToString()
+                                                  : std::string("first and last offsets");
+  WEIR_ASSIGN_OR_RETURN(const auto low, OffsetsAt(partitions, RD_KAFKA_OFFSET_BEGINNING, what));
+  WEIR_ASSIGN_OR_RETURN(const auto high, OffsetsAt(partitions, RD_KAFKA_OFFSET_END, what));
   std::vector<Watermarks> result;
-  result.reserve(partitions.size());
-  for (const TopicPartition& partition : partitions) {
-    Watermarks marks;
-    const rd_kafka_resp_err_t error = Persist(client_, [&] {
-      return rd_kafka_query_watermark_offsets(client_, partition.topic.c_str(), partition.partition, &marks.low,
-                                              &marks.high, timeout_ms());
-    });
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return Error(Failure(client_, "first and last offset of " + partition.ToString(), error));
+  for (size_t i = 0; i < partitions.size(); ++i) {
+    if (!low[i].has_value() || !high[i].has_value()) {
+      return Error(Status::Internal("Kafka tells no first and last offset of " + partitions[i].ToString()));
     }
-    result.push_back(marks);
+    result.push_back({.low = *low[i], .high = *high[i]});
   }
   return result;
 }
 
 Result<std::vector<std::optional<int64_t>>> RdKafkaAdmin::OffsetsForTime(std::span<const TopicPartition> partitions,
                                                                          int64_t timestamp_ms) {
+  return OffsetsAt(partitions, timestamp_ms, "offsets for a time");
+}
+
+Result<std::vector<std::optional<int64_t>>> RdKafkaAdmin::OffsetsAt(std::span<const TopicPartition> partitions,
+                                                                    int64_t time, const std::string& what) {
   RdKafkaPtr<rd_kafka_topic_partition_list_t> list;
   const rd_kafka_resp_err_t error = Persist(client_, [&] {
     list = NewPartitionList(partitions);
-    for (int i = 0; i < list->cnt; ++i) list->elems[i].offset = timestamp_ms;
+    for (int i = 0; i < list->cnt; ++i) list->elems[i].offset = time;
     const rd_kafka_resp_err_t outcome = rd_kafka_offsets_for_times(client_, list.get(), timeout_ms());
     return outcome != RD_KAFKA_RESP_ERR_NO_ERROR ? outcome : FirstError(*list);
   });
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return Error(Failure(client_, "offsets for a time", error));
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return Error(Failure(client_, what, error));
   return OffsetsOf(*list);
 }
 

@@ -123,6 +123,7 @@ class RdKafkaConsumer final : public KafkaConsumer {
   Result<uint32_t> IndexOf(const rd_kafka_message_t& message);
   Status HandleEvent(const rd_kafka_message_t& message);
   Status OutOfRange(const Partition& partition, const std::string& reason);
+  std::optional<int64_t> OffsetOf(const Partition& partition, int64_t time);
   Status Switch(uint32_t partition, rd_kafka_resp_err_t (*call)(rd_kafka_t*, rd_kafka_topic_partition_list_t*));
   void KeepFetching(bool empty);
   std::string Name(const rd_kafka_message_t& message) const;
@@ -263,14 +264,22 @@ Status RdKafkaConsumer::HandleEvent(const rd_kafka_message_t& message) {
 Status RdKafkaConsumer::OutOfRange(const Partition& partition, const std::string& reason) {
   std::string text = "topic " + partition.name.topic + " partition " + std::to_string(partition.name.partition) +
                      ": offset " + std::to_string(partition.position) + " is not in the log any more";
-  int64_t low = -1;
-  int64_t high = -1;
   // The reading has ended, so that waiting here is allowed.
-  if (rd_kafka_query_watermark_offsets(client_, partition.name.topic.c_str(), partition.name.partition, &low, &high,
-                                       kWakeTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    text += ", which goes from " + std::to_string(low) + " to " + std::to_string(high);
+  const std::optional<int64_t> low = OffsetOf(partition, RD_KAFKA_OFFSET_BEGINNING);
+  const std::optional<int64_t> high = OffsetOf(partition, RD_KAFKA_OFFSET_END);
+  if (low.has_value() && high.has_value()) {
+    text += ", which goes from " + std::to_string(*low) + " to " + std::to_string(*high);
   }
   return Status::FailedPrecondition(text + " (" + reason + ")");
+}
+
+// Waits a second at most. Not rd_kafka_query_watermark_offsets: see KeepFetching.
+std::optional<int64_t> RdKafkaConsumer::OffsetOf(const Partition& partition, int64_t time) {
+  const RdKafkaPtr<rd_kafka_topic_partition_list_t> list = NewPartitionList({&partition.name, 1});
+  list->elems[0].offset = time;
+  const bool known = rd_kafka_offsets_for_times(client_, list.get(), kWakeTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+                     list->elems[0].err == RD_KAFKA_RESP_ERR_NO_ERROR && list->elems[0].offset >= 0;
+  return known ? std::optional(list->elems[0].offset) : std::nullopt;
 }
 
 Status RdKafkaConsumer::Switch(uint32_t partition,
