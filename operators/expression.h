@@ -28,7 +28,8 @@ class Expression {
  public:
   static constexpr size_t kTextBytesMax = 64 * 1024;
 
-  // Invalid argument: "column 17: expected ..., found ..." and below it the text with a caret.
+  // Invalid argument: "column 17: expected ..., found ..." and below it the line with a caret, or
+  // some 100 characters of it.
   static Result<Expression> Parse(std::string_view text);
 
   Expression(Expression&&) noexcept;

@@ -7,6 +7,7 @@
 
 #include "operators/dead_letter.h"
 #include "operators/expression.h"
+#include "operators/raw_value.h"
 
 namespace weir::operators {
 namespace {
@@ -83,7 +84,8 @@ OperatorType FilterType() {
   };
   type.check = [](const Options& options, Problems& problems) {
     if (const auto problem = ConditionProblem(options.String("where"))) {
-      problems.push_back({options.PathOf("where"), options.String("where"), "an SQL condition", *problem});
+      problems.push_back(
+          {options.PathOf("where"), QuotedExcerpt(options.String("where")), "an SQL condition", *problem});
     }
   };
   type.create = [](const Options& options) -> Result<std::unique_ptr<Operator>> {

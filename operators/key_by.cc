@@ -76,7 +76,8 @@ void CheckKeyBy(const Options& options, Problems& problems) {
     names.push_back(name);
     if (const auto column = BatchColumn::Parse(text); !column.has_value()) {
       const OptionValue* map = options.Find("computed");
-      problems.push_back({PathJoin(map->path, name), Quoted(text), "an SQL expression", column.error().message()});
+      problems.push_back(
+          {PathJoin(map->path, name), QuotedExcerpt(text), "an SQL expression", column.error().message()});
     }
   }
   for (size_t i = 0; i < names.size(); ++i) {

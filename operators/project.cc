@@ -9,6 +9,7 @@
 
 #include "operators/dead_letter.h"
 #include "operators/expression.h"
+#include "operators/raw_value.h"
 
 namespace weir::operators {
 namespace {
@@ -89,7 +90,7 @@ void CheckColumns(const Options& options, Problems& problems) {
   }
   for (const auto& [name, text] : columns) {
     if (const auto problem = ExpressionProblem(text)) {
-      problems.push_back({path + "/" + name, text, "an SQL expression", *problem});
+      problems.push_back({path + "/" + name, QuotedExcerpt(text), "an SQL expression", *problem});
     }
   }
 }

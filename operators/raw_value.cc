@@ -1,13 +1,19 @@
 #include "operators/raw_value.h"
 
+#include <algorithm>
+
 namespace weir::operators {
 namespace {
 
 constexpr size_t kPrintedBytesMax = 80;
 
-std::string QuotedText(std::string_view text) {
+}  // namespace
+
+std::string QuotedExcerpt(std::string_view text) {
+  size_t shown = std::min(text.size(), kPrintedBytesMax);
+  while (shown > 0 && shown < text.size() && (static_cast<unsigned char>(text[shown]) & 0xC0U) == 0x80U) --shown;
   std::string quoted = "\"";
-  for (const char c : text.substr(0, kPrintedBytesMax)) {
+  for (const char c : text.substr(0, shown)) {
     if (c == '"' || c == '\\') quoted += '\\';
     if (c == '\n') {
       quoted += "\\n";
@@ -15,11 +21,9 @@ std::string QuotedText(std::string_view text) {
       quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
     }
   }
-  quoted += text.size() > kPrintedBytesMax ? "\"..." : "\"";
+  quoted += shown < text.size() ? "\"..." : "\"";
   return quoted;
 }
-
-}  // namespace
 
 std::string_view RawKindName(RawKind kind) {
   switch (kind) {
@@ -53,7 +57,7 @@ std::string RawValue::Printed() const {
     case RawKind::kNull: return "null";
     case RawKind::kBool: return boolean ? "true" : "false";
     case RawKind::kNumber: return text.substr(0, kPrintedBytesMax);
-    case RawKind::kString: return QuotedText(text);
+    case RawKind::kString: return QuotedExcerpt(text);
     case RawKind::kList: return "a list of " + std::to_string(list.size());
     case RawKind::kObject: return "an object";
   }

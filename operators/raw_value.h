@@ -34,6 +34,8 @@ struct RawValue {
 
 // "text" between double quotes, as messages show names.
 std::string Quoted(std::string_view text);
+// The same for a text of any length, as messages show values: one line, cut to 80 bytes.
+std::string QuotedExcerpt(std::string_view text);
 // `parent` with one more step: "/" and "~" in `name` are written "~1" and "~0".
 std::string PathJoin(std::string_view parent, std::string_view name);
 

@@ -120,7 +120,7 @@ void CheckRoute(const Options& options, Problems& problems) {
       problems.push_back(
           {path, Quoted(tag), "letters, digits, _ -, not dead-letter", "a route's tag with other characters"});
     if (auto problem = ExpressionProblem(text); problem.has_value()) {
-      problems.push_back({path, Quoted(text), "an SQL condition", std::move(*problem)});
+      problems.push_back({path, QuotedExcerpt(text), "an SQL condition", std::move(*problem)});
     }
     if (options.Has("default") && options.String("default") == tag) {
       problems.push_back({options.PathOf("default"), Quoted(tag), "a tag of its own", "the default is also a route"});

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "operators/expression/conversion.h"
 #include "operators/expression/grammar.tab.h"
 
 namespace weir::operators::expression {
@@ -248,22 +249,26 @@ std::string LowerAscii(std::string_view text) {
 }
 
 std::string MessageAt(std::string_view text, size_t offset, std::string_view message) {
+  constexpr size_t kShownBefore = 60;  // characters
+  constexpr size_t kShownBehind = 40;
   offset = std::min(offset, text.size());
   const size_t line_begin = offset == 0 ? 0 : text.rfind('\n', offset - 1) + 1;
   const size_t line_end = std::min(text.find('\n', offset), text.size());
-  const auto characters = [](std::string_view bytes) {
-    return std::count_if(bytes.begin(), bytes.end(),
-                         [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
-  };
-  const auto column = static_cast<size_t>(characters(text.substr(line_begin, offset - line_begin)));
+  const std::string_view line = text.substr(line_begin, line_end - line_begin);
+  const size_t column = CountCharacters(line.substr(0, offset - line_begin));
   std::string result;
   if (line_begin != 0)
     result.append("line ")
         .append(std::to_string(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n') + 1))
         .append(", ");
   result.append("column ").append(std::to_string(column + 1)).append(": ").append(message);
-  result.append("\n  ").append(text.substr(line_begin, line_end - line_begin));
-  result.append("\n  ").append(column, ' ').append("^");
+  // Of a long line what is around the column.
+  const size_t first = column > kShownBefore ? column - kShownBefore : 0;
+  const size_t begin = CharacterOffset(line, first);
+  const size_t end = CharacterOffset(line, column + kShownBehind);
+  const std::string_view cut = begin > 0 ? "..." : "";
+  result.append("\n  ").append(cut).append(line.substr(begin, end - begin)).append(end < line.size() ? "..." : "");
+  result.append("\n  ").append(cut.size() + column - first, ' ').append("^");
   return result;
 }
 

@@ -21,7 +21,7 @@ struct Token {
 // The last token is the end of the text. Errors name the column and show it. Made texts go to the tree's arena.
 Result<std::vector<Token>> Tokenize(Tree& tree);
 
-// "column 17: <message>" and below it the line with a caret.
+// "column 17: <message>" and below it the line with a caret; of a long line some 100 characters around it.
 std::string MessageAt(std::string_view text, size_t offset, std::string_view message);
 
 std::string LowerAscii(std::string_view text);

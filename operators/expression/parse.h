@@ -9,7 +9,7 @@
 
 namespace weir::operators::expression {
 
-// Invalid argument with the column, what was expected and what was found, and the text with a caret.
+// Invalid argument with the column, what was expected and what was found, and the line with a caret.
 Result<std::unique_ptr<Tree>> ParseTree(std::string_view text);
 
 }  // namespace weir::operators::expression

@@ -242,6 +242,12 @@ TEST_F(ExpressionTest, ProblemsShowWhereAndWhatWasExpected) {
   EXPECT_EQ(Refusal("ä = #"), "column 5: unexpected character '#'\n  ä = #\n      ^");
   EXPECT_EQ(Refusal("a AND\n b b"),
             "line 2, column 4: expected an operator, ( or the end, found \"b\"\n   b b\n     ^");
+  const std::string filler = "aä + ";  // of 5 characters
+  std::string many;
+  for (int i = 0; i < 2'000; ++i) many += filler;
+  EXPECT_EQ(Refusal(many + "#" + many), "column 10001: unexpected character '#'\n  ..." + many.substr(0, 72) + "#" +
+                                            many.substr(0, 47) + "...\n" + std::string(2 + 3 + 60, ' ') + "^");
+  EXPECT_EQ(Refusal("# " + many), "column 1: unexpected character '#'\n  # " + many.substr(0, 46) + "...\n  ^");
   EXPECT_EQ(Refusal("lenght(a)"), "column 1: there is no function lenght(), did you mean length()?\n  lenght(a)\n  ^");
   EXPECT_EQ(Refusal("round(1, 2, 3)"),
             "column 1: expected 1 to 2 arguments of round(), found 3\n  round(1, 2, 3)\n  ^");
