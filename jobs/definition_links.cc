@@ -196,6 +196,7 @@ class Linker {
       item.path = list.path;
     }
     node.node.options.Set("keys", std::move(list));
+    if (node.operator_type->check) node.operator_type->check(node.node.options, problems_);  // now with its keys
   }
 
   // Depth first; each node is on the way, done or new. The way back to a node that is on the way is a cycle.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "jobs/definition_specs.h"
+#include "operators/options_check.h"
 
 namespace weir::jobs {
 namespace {
@@ -76,7 +77,7 @@ Json OptionSchema(const OptionSpec& spec) {
     case OptionType::kString:
     case OptionType::kExpression: {
       Json schema = {{"type", "string"}};
-      if (spec.required || spec.type == OptionType::kExpression) schema["minLength"] = 1;
+      if (operators::MustHoldText(spec)) schema["minLength"] = 1;
       return schema;
     }
     case OptionType::kBool: return OrReference({{"type", "boolean"}});

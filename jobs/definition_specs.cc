@@ -23,6 +23,7 @@ OptionSpec CheckpointSpec() {
       {"retain", OptionType::kInteger, false, "3", "How many checkpoints are kept."},
       {"tolerated-failures", OptionType::kInteger, false, "3", "More failed checkpoints in a row restart the job."},
   };
+  spec.members[0].min = 1;
   spec.members[1].min = 1;
   spec.members[3].min = 1;
   spec.members[4].min = 1;
@@ -41,6 +42,7 @@ OptionSpec Bytes(std::string name, std::string default_text, std::string doc) {
 }  // namespace
 
 bool IsId(std::string_view text) {
+  if (text == "." || text == "..") return false;
   return !text.empty() && text.size() <= 100 && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
            c == '-';

@@ -12,9 +12,12 @@ namespace weir::jobs {
 
 // The type of operator that gives rows their key.
 inline constexpr std::string_view kKeyByType = "key_by";
-// Names of jobs and ids of nodes.
-inline constexpr std::string_view kIdPattern = "^[A-Za-z0-9_.-]{1,100}$";
+// Names of jobs and ids of nodes: both become names of files and folders.
 bool IsId(std::string_view text);
+// The same as a regular expression that any engine knows, and in words.
+inline constexpr std::string_view kIdPattern =
+    "^([A-Za-z0-9_.-]{3,100}|[A-Za-z0-9_-][A-Za-z0-9_.-]?|\\.[A-Za-z0-9_-])$";
+inline constexpr std::string_view kIdInWords = "letters, digits, _ . -, at most 100, neither . nor ..";
 
 // "sources", "operators", "sinks".
 std::string_view ListName(NodeKind kind);

@@ -102,8 +102,8 @@ class DefinitionChecker {
     const size_t before = problems_.size();
     const operators::Options options = operators::CheckOptions(settings, JobSpecs(), problems_);
     const OptionValue* name = options.Find("name");
-    if (name != nullptr && (!IsId(name->text) || name->text == "." || name->text == "..")) {
-      Add("/name", Quoted(name->text), "letters, digits, _ . -, at most 100",
+    if (name != nullptr && !IsId(name->text)) {
+      Add("/name", operators::QuotedExcerpt(name->text), std::string(kIdInWords),
           "the job's name can't be the name of a folder");
     }
     if (problems_.size() != before) {
@@ -202,7 +202,7 @@ class DefinitionChecker {
       if (IsId(id->text)) {
         node.node.id = id->text;
       } else {
-        Add(id->path, Quoted(id->text), "letters, digits, _ . -, at most 100", "an id with other characters");
+        Add(id->path, operators::QuotedExcerpt(id->text), std::string(kIdInWords), "this can't be an id");
       }
     }
     if (const OptionValue* parallelism = node.node.options.Find("parallelism"); parallelism != nullptr) {
@@ -331,6 +331,13 @@ class Locator {
 
 bool IsYaml(std::string_view file_name) { return file_name.ends_with(".yaml") || file_name.ends_with(".yml"); }
 
+// Of a text that is read as JSON and isn't: it doesn't even begin as JSON does.
+bool MayBeUnnamedYaml(const DefinitionInputs& inputs) {
+  const size_t begin = inputs.text.find_first_not_of(" \t\r\n");
+  return !IsYaml(inputs.file_name) && begin != std::string_view::npos && inputs.text[begin] != '{' &&
+         inputs.text[begin] != '[';
+}
+
 }  // namespace
 
 std::string ToString(const DefinitionProblem& problem) {
@@ -356,6 +363,9 @@ std::expected<ParsedDefinition, std::vector<DefinitionProblem>> ParseJobDefiniti
   std::vector<ReadProblem> unread;
   std::optional<RawValue> root =
       IsYaml(inputs.file_name) ? ReadYamlDefinition(inputs.text, unread) : ReadJsonDefinition(inputs.text, unread);
+  if (!root.has_value() && MayBeUnnamedYaml(inputs)) {
+    unread.back().problem.expected = "JSON; does the file hold YAML? then call it .yaml";
+  }
   for (ReadProblem& problem : unread)
     located.push_back({inputs.file_name, problem.line, std::move(problem.problem), false});
   if (!root.has_value()) return std::unexpected(std::move(located));

@@ -1,4 +1,5 @@
 // YAML through yaml-cpp's nodes. A mark of the parser's is 0-based; ours are from 1.
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
@@ -14,10 +15,9 @@ using operators::PathJoin;
 using operators::RawKind;
 using operators::RawValue;
 
-uint64_t LineOfNode(const YAML::Node& node) {
-  const int line = node.Mark().line;
-  return line < 0 ? 0 : static_cast<uint64_t>(line) + 1;
-}
+constexpr const char* kTooDeep = "the definition is nested more than 64 deep";
+
+uint64_t LineOfMark(const YAML::Mark& mark) { return mark.line < 0 ? 0 : static_cast<uint64_t>(mark.line) + 1; }
 
 class NodeReader {
  public:
@@ -25,8 +25,8 @@ class NodeReader {
 
   // False: past a bound, nothing more is read.
   bool Read(const YAML::Node& node, const std::string& path, size_t depth, RawValue& value) {
-    value.line = LineOfNode(node);
-    if (depth > kDefinitionDepthMax) return Refuse(value.line, path, "the definition is nested more than 64 deep");
+    value.line = LineOfMark(node.Mark());
+    if (depth > kDefinitionDepthMax) return Refuse(value.line, path, kTooDeep);
     if (++values_ > kDefinitionValuesMax)
       return Refuse(value.line, path, "the definition holds more than 100000 values");
     switch (node.Type()) {
@@ -74,7 +74,7 @@ class NodeReader {
   bool ReadMap(const YAML::Node& node, const std::string& path, size_t depth, RawValue& value) {
     value.kind = RawKind::kObject;
     for (const auto& entry : node) {
-      const uint64_t line = LineOfNode(entry.first);
+      const uint64_t line = LineOfMark(entry.first.Mark());
       if (!entry.first.IsScalar()) return Refuse(line, path, "a key is not a plain text");
       const std::string& name = entry.first.Scalar();
       const std::string member_path = PathJoin(path, name);
@@ -129,9 +129,10 @@ std::optional<RawValue> ReadYamlDefinition(std::string_view text, std::vector<Re
     if (!NodeReader(problems).Read(YAML::Load(owned), "", 0, root)) return std::nullopt;
     SetPaths(root, "");
     return root;
+  } catch (const YAML::DeepRecursion& error) {  // the parser's own bound, far above ours
+    problems.push_back({LineOfMark(error.mark), {"", "", "", kTooDeep}});
   } catch (const YAML::Exception& error) {
-    const uint64_t line = error.mark.line < 0 ? 0 : static_cast<uint64_t>(error.mark.line) + 1;
-    problems.push_back({line, {"", "", "", "this is not YAML: " + error.msg}});
+    problems.push_back({LineOfMark(error.mark), {"", "", "", "this is not YAML: " + error.msg}});
   } catch (const std::exception& error) {
     problems.push_back({0, {"", "", "", std::string("this is not YAML: ") + error.what()}});
   }

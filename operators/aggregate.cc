@@ -2,9 +2,11 @@
 // only the last counts. A run loads the group, adds its rows, stores the group and emits what has changed.
 #include "operators/aggregate.h"
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -197,7 +199,8 @@ AggregateOptions ReadOptions(const Options& options) {
 
 void CheckAggregate(const Options& options, Problems& problems) {
   const std::vector<std::string> keys = options.Strings("keys");
-  for (const auto& [name, members] : options.ObjectMap("aggregates")) {
+  const auto aggregates = options.ObjectMap("aggregates");
+  for (const auto& [name, members] : aggregates) {
     const bool has_column = members.Has("column");
     if (!has_column && members.String("function") != "count") {
       problems.push_back({members.PathOf("column"), "", "a column or an expression",
@@ -205,15 +208,18 @@ void CheckAggregate(const Options& options, Problems& problems) {
     }
     if (has_column) {
       if (auto problem = ExpressionProblem(members.String("column")); problem.has_value()) {
-        problems.push_back({members.PathOf("column"), Quoted(members.String("column")), "a column or an SQL expression",
-                            std::move(*problem)});
+        problems.push_back({members.PathOf("column"), QuotedExcerpt(members.String("column")),
+                            "a column or an SQL expression", std::move(*problem)});
       }
     }
-    for (const std::string& key : keys) {
-      if (key == name)
-        problems.push_back(
-            {members.path(), "", "another name", "aggregate " + Quoted(name) + " has the name of a key"});
-    }
+    if (std::find(keys.begin(), keys.end(), name) == keys.end()) continue;
+    std::set<std::string> taken(keys.begin(), keys.end());
+    for (const auto& aggregate : aggregates) taken.insert(aggregate.first);
+    std::string other = name + "_" + members.String("function");
+    while (taken.contains(other)) other += '_';
+    problems.push_back({members.path(), Quoted(name),
+                        "another name, such as " + Quoted(other) + ", or other names for the key's columns (keys)",
+                        "aggregate " + Quoted(name) + " has the name of a column of the key"});
   }
 }
 

@@ -177,7 +177,7 @@ std::string_view NumberNoun(OptionType type) {
 
 std::string Expected(const OptionSpec& spec) {
   switch (spec.type) {
-    case OptionType::kString: return "a string";
+    case OptionType::kString: return spec.min.value_or(0) > 0 ? "a string that is not empty" : "a string";
     case OptionType::kBool: return "true or false";
     case OptionType::kInteger: return "a whole number" + Bounds(spec);
     case OptionType::kDuration: return "a duration such as \"500ms\", \"5s\", \"2m\", \"1h\"" + Bounds(spec);

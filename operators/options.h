@@ -41,7 +41,7 @@ struct OptionSpec {
   std::string doc;                // one sentence, with units
   std::vector<std::string> choices = {};
   std::vector<OptionSpec> members = {};
-  std::optional<int64_t> min = {};  // kInteger, kDuration (ms), kBytes
+  std::optional<int64_t> min = {};  // kInteger, kDuration (ms), kBytes; of a kString 1: not empty
   std::optional<int64_t> max = {};
   bool secret = false;  // the value is never printed
 };

@@ -88,7 +88,7 @@ class Checker {
 
   std::optional<OptionValue> Text(const RawValue& raw, const OptionSpec& spec) {
     if (raw.kind != RawKind::kString) return WrongKind(raw, spec);
-    if (raw.text.empty() && (spec.required || spec.type == OptionType::kExpression)) {
+    if (raw.text.empty() && MustHoldText(spec)) {
       return Wrong(raw, spec, "\"" + spec.name + "\" is empty");
     }
     if (raw.secret && spec.type == OptionType::kExpression) {
@@ -249,6 +249,10 @@ class Checker {
 };
 
 }  // namespace
+
+bool MustHoldText(const OptionSpec& spec) {
+  return spec.required || spec.type == OptionType::kExpression || spec.min.value_or(0) > 0;
+}
 
 Options CheckOptions(const RawValue& object, std::span<const OptionSpec> specs, Problems& problems) {
   if (object.kind != RawKind::kObject) {

@@ -19,6 +19,9 @@ namespace weir::operators {
 // The options that are right; those with a problem are missing from it. Use it only if no problem was added.
 Options CheckOptions(const RawValue& object, std::span<const OptionSpec> specs, Problems& problems);
 
+// True for a kString or kExpression that an empty text doesn't fit.
+bool MustHoldText(const OptionSpec& spec);
+
 // The name among `known` that `name` was probably meant to be: at most one edit for each three letters. Empty: none.
 std::string SuggestName(std::string_view name, std::span<const std::string> known);
 // A problem's sentence with the suggestion, if there is one: `unknown key "wher" (did you mean "where"?)`.

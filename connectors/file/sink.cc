@@ -1,10 +1,12 @@
 #include "connectors/file/sink.h"
 
+#include <cstdint>
 #include <utility>
 
 #include "connectors/file/committer.h"
 #include "connectors/file/folder.h"
 #include "connectors/format/json_writer.h"
+#include "operators/raw_value.h"
 
 namespace weir::connectors {
 namespace {
@@ -13,10 +15,15 @@ using operators::Options;
 using operators::OptionSpec;
 using operators::OptionType;
 
+constexpr size_t kFileNameBytesMax = 255;
+
 std::vector<OptionSpec> FileSinkOptions() {
   return {
       {.name = "path", .type = OptionType::kString, .required = true, .doc = "The folder; made if missing."},
-      {.name = "prefix", .type = OptionType::kString, .default_text = "part", .doc = "What file names begin with."},
+      {.name = "prefix",
+       .type = OptionType::kString,
+       .default_text = "part",
+       .doc = "What file names begin with: no dot in front, no /, and short enough for a name of 255 bytes in all."},
       {.name = "delivery",
        .type = OptionType::kEnum,
        .default_text = "exactly-once",
@@ -46,6 +53,23 @@ std::vector<OptionSpec> FileSinkOptions() {
        .doc = "A member that tells +I, -U, +U or -D. Without it -U is left out and -D is an error."}};
 }
 
+void CheckPrefix(const Options& options, operators::Problems& problems) {
+  const std::string& prefix = options.String("prefix");
+  const auto add = [&](std::string expected, std::string message) {
+    problems.push_back(
+        {options.PathOf("prefix"), operators::QuotedExcerpt(prefix), std::move(expected), std::move(message)});
+  };
+  if (prefix.starts_with('.')) add("a prefix without a dot in front", "files whose names begin with a dot are hidden");
+  if (prefix.find('/') != std::string::npos) add("a prefix without /", "a / would be the name of a folder (see path)");
+  const std::string id = options.Has("id") ? options.String("id") : std::string();
+  const size_t longest = PartName(PartNameStem(prefix, id, UniqueId(), UINT32_MAX), UINT64_MAX).size();
+  if (longest <= kFileNameBytesMax) return;
+  const size_t rest = PartName(PartNameStem("", id, UniqueId(), UINT32_MAX), UINT64_MAX).size();
+  add("a prefix of at most " + std::to_string(kFileNameBytesMax - rest) + " bytes",
+      "with id, attempt, subtask and sequence the names of parts could have " + std::to_string(longest) +
+          " bytes, and a file's name has at most " + std::to_string(kFileNameBytesMax));
+}
+
 }  // namespace
 
 FileSink::FileSink(FileSystem& fs, FileWriterOptions options, std::string row_kind_column)
@@ -63,6 +87,7 @@ Result<std::unique_ptr<checkpoint::Committer>> FileSink::CreateCommitter(const o
 
 operators::SinkType FileSinkType(FileSystem& fs, std::string working_directory) {
   const auto check = [working_directory](const Options& options, operators::Problems& problems) {
+    CheckPrefix(options, problems);
     if (!options.Has("path")) return;  // reported as missing
     const Result<std::string> path = AbsolutePath(options.String("path"), working_directory);
     if (!path.has_value()) {

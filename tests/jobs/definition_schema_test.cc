@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jobs/job_definition.h"
@@ -167,7 +168,10 @@ TEST_F(SchemaTest, BothMissTheSame) {
 
 TEST_F(SchemaTest, BothSayTheSameOfNodes) {
   const Json edits = Json::parse(R"([
-    ["/name", "no/slash"], ["/name", "ok.name-1_x"], ["/name", ""], ["/name", 5], ["/sources/0/id", "a b"],
+    ["/name", "no/slash"], ["/name", "ok.name-1_x"], ["/name", ""], ["/name", 5], ["/name", "."],
+      ["/name", ".."], ["/name", "..."], ["/name", ".a"], ["/name", "a."], ["/name", "a"], ["/sources/0/id", "."],
+      ["/sources/0/id", ".."], ["/operators/0/id", ".."], ["/sinks/0/id", "."], ["/sinks/0/id", ".x"],
+      ["/checkpoint/storage", ""], ["/checkpoint/storage", "x"], ["/sources/0/id", "a b"],
       ["/sources/0/id", ""],
     ["/sources", []], ["/sinks", []], ["/sources", {}], ["/operators", {}], ["/sinks/0", "out"], ["/operators/0", null],
     ["/operators/0/type", "keyby"], ["/operators/0/type", 1], ["/sinks/0/connector", "shelv"], ["/sinks/0/type",
@@ -183,6 +187,25 @@ TEST_F(SchemaTest, BothSayTheSameOfNodes) {
     const std::string place = edit[0];
     definition[Json::json_pointer(place)] = edit[1];
     ExpectSame(definition, place + " = " + edit[1].dump());
+  }
+  for (const size_t length : {size_t{99}, size_t{100}, size_t{101}}) {
+    Json definition = base_;
+    definition["name"] = std::string(length, '.');
+    ExpectSame(definition, "a name of " + std::to_string(length));
+  }
+}
+
+// What both accepted, and what would be another folder.
+TEST_F(SchemaTest, BothRefuseNamesThatAreNoFolders) {
+  for (const char* place : {"/name", "/sinks/0/id", "/checkpoint/storage"}) {
+    for (const char* value : {".", "..", ""}) {
+      if (std::string_view(place) == "/checkpoint/storage" && *value != '\0') continue;
+      Json definition = base_;
+      definition[Json::json_pointer(place)] = value;
+      const Outcome outcome = Judge(definition);
+      EXPECT_NE(outcome.schema, "") << place << " = " << value;
+      EXPECT_NE(outcome.parser, "") << place << " = " << value;
+    }
   }
 }
 

@@ -151,7 +151,7 @@ TEST_F(DefinitionTest, ReportsEveryProblemWithItsLine) {
       Problems(json),
       (Lines{
           R"(job.json:2: /name: the job's name can't be the name of a folder (value "a/b", expected letters, )"
-          R"(digits, _ . -, at most 100))",
+          R"(digits, _ . -, at most 100, neither . nor ..))",
           R"x(job.json:3: /paralelism: unknown key "paralelism" (did you mean "parallelism"?) (expected one of )x"
           R"x($schema, name, description, parallelism, key-groups, checkpoint, memory, state, stop, sources, )x"
           R"x(operators or sinks))x",
@@ -194,6 +194,30 @@ TEST_F(DefinitionTest, RefusesTextsThatAreNoDefinition) {
   EXPECT_EQ(Problems(std::string(100'000, '[')), Lines{"job.json:1: the definition is nested more than 64 deep"});
   EXPECT_EQ(Problems(R"({"name": "j", "name": "k"})")[0],
             R"(job.json:1: /name: key "name" stands twice (expected each key once))");
+}
+
+TEST_F(DefinitionTest, SaysThatYamlIsNestedTooDeepAndWhere) {
+  const std::string refused = "the definition is nested more than 64 deep";
+  for (const size_t depth : {size_t{70}, size_t{100'000}}) {
+    SCOPED_TRACE(depth);
+    EXPECT_EQ(Problems("name: j\nsources: " + std::string(depth, '['), "j.yaml").size(), 1U);
+    const Lines lines = Problems("name: j\nsources: " + std::string(depth, '[') + std::string(depth, ']'), "j.yaml");
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_TRUE(lines[0].starts_with("j.yaml:2: ")) << lines[0];
+    EXPECT_TRUE(lines[0].ends_with(refused)) << lines[0];
+  }
+}
+
+TEST_F(DefinitionTest, TellsYamlInAFileOfAnotherNameFromBrokenJson) {
+  const std::string hint = "expected JSON; does the file hold YAML? then call it .yaml";
+  for (const char* file : {"job", "job.json", "job.txt"}) {
+    const Lines lines = Problems(kYaml, file);
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_NE(lines[0].find(hint), std::string::npos) << lines[0];
+  }
+  for (const char* text : {"{\"name\": }", " [1,", ""}) {
+    EXPECT_EQ(Problems(text)[0].find(hint), std::string::npos) << text;
+  }
 }
 
 TEST_F(DefinitionTest, AppliesOverridesBeforeTheChecks) {
@@ -267,6 +291,31 @@ TEST_F(DefinitionTest, FindsWhatIsWrongWithTheGraph) {
                 .size(),
             1U);
   EXPECT_EQ(GraphProblems(R"({"id": "a", "type": "filter", "input": "in", "where": "x >"})", "a").size(), 1U);
+}
+
+// Whether the key's names are given or come from the key_by.
+TEST_F(DefinitionTest, RefusesAnAggregateWithTheNameOfAKey) {
+  const std::string keyed = R"({"id": "k", "type": "key_by", "input": "in", "keys": ["region"]}, )";
+  const std::string aggregates =
+      R"("aggregates": {"region": {"function": "count"}, "region_count": {"function": "count"}}})";
+  for (const char* keys : {"", R"("keys": ["region"], )"}) {
+    EXPECT_EQ(
+        GraphProblems(keyed + R"({"id": "a", "type": "aggregate", "input": "k", )" + keys + aggregates, "a"),
+        Lines{R"(job.json:1: /operators/1/aggregates/region: aggregate "region" has the name of a column of the key )"
+              R"((value "region", expected another name, such as "region_count_", or other names for the key's )"
+              R"(columns (keys)))"});
+  }
+  EXPECT_EQ(
+      GraphProblems(keyed + R"({"id": "a", "type": "aggregate", "input": "k", "keys": ["r"], )" + aggregates, "a"),
+      Lines{});
+}
+
+TEST_F(DefinitionTest, QuotesALongExpressionInPart) {
+  std::string where;
+  for (int i = 0; i < 2'000; ++i) where += "x > 1 AND ";
+  const Lines lines = GraphProblems(R"({"id": "a", "type": "filter", "input": "in", "where": ")" + where + "\"}", "a");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_LT(lines[0].size(), 600U) << lines[0];
 }
 
 TEST_F(DefinitionTest, RefusesMoreSubtasksThanKeyGroups) {

@@ -173,7 +173,7 @@ TEST(AggregateOptionsTest, AreChecked) {
   EXPECT_EQ(ProblemsOf(AggregateType(), R"({"aggregates": {"x": {"function": "mean", "column": "v"}}})"),
             Rows{"/aggregates/x/function: unknown function \"mean\""});
   EXPECT_EQ(ProblemsOf(AggregateType(), R"({"keys": "x", "aggregates": {"x": {"function": "count"}}})"),
-            Rows{"/aggregates/x: aggregate \"x\" has the name of a key"});
+            Rows{"/aggregates/x: aggregate \"x\" has the name of a column of the key"});
   EXPECT_EQ(ProblemsOf(AggregateType(), R"({"aggregates": {}})"), Rows{"/aggregates: \"aggregates\" is empty"});
 }
 
