@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view kFolderPrefix = "chk-";
 constexpr std::string_view kDamagedSuffix = ".damaged";
-constexpr std::string_view kMetadataName = "_metadata";
 constexpr std::string_view kStorageIdName = "storage-id";
 constexpr std::string_view kFirstPublishedName = "first-published";
 
@@ -63,7 +62,52 @@ Status VerifyStateFiles(FileSystem& fs, const std::string& root, const Checkpoin
   return Status::Ok();
 }
 
+// (number, name) of every checkpoint folder in a job's folder, rising; damaged ones too.
+Result<std::vector<std::pair<uint64_t, std::string>>> ListCheckpointFolders(FileSystem& fs, const std::string& root) {
+  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs.List(root));
+  std::vector<std::pair<uint64_t, std::string>> folders;
+  for (const std::string& name : names) {
+    std::optional<uint64_t> number = NumberIn(name, {});
+    if (!number.has_value()) number = NumberIn(name, kDamagedSuffix);
+    if (number.has_value()) folders.emplace_back(*number, name);
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+// Those with a `_metadata`, falling.
+Result<std::vector<uint64_t>> ListDurableNumbers(FileSystem& fs, const std::string& root) {
+  WEIR_ASSIGN_OR_RETURN(const auto folders, ListCheckpointFolders(fs, root));
+  std::vector<uint64_t> numbers;
+  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
+    if (folder->second.ends_with(kDamagedSuffix)) continue;
+    if (Exists(fs, JoinPath(JoinPath(root, folder->second), kMetadataName))) numbers.push_back(folder->first);
+  }
+  return numbers;
+}
+
+std::string FolderOf(const std::string& root, uint64_t number) {
+  return JoinPath(root, std::string(kFolderPrefix) + std::to_string(number));
+}
+
 }  // namespace
+
+Result<std::string> FindCheckpointFolder(FileSystem& fs, const std::string& path) {
+  std::string folder = WithoutTrailingSlash(path);
+  if (folder == kMetadataName || folder.ends_with("/" + std::string(kMetadataName))) folder = ParentDirectory(folder);
+  if (Exists(fs, JoinPath(folder, kMetadataName))) return folder;
+  const Result<FileSystem::Info> info = fs.Stat(folder);
+  if (!info.has_value() && info.error().code() != StatusCode::kNotFound) return Error(info.error());
+  std::string found = "which does not exist";
+  if (info.has_value() && !info->directory) found = "which is a file";
+  if (info.has_value() && info->directory) {
+    WEIR_ASSIGN_OR_RETURN(const std::vector<uint64_t> numbers, ListDurableNumbers(fs, folder));
+    if (!numbers.empty()) return FolderOf(folder, numbers.front());
+    found = "which has neither _metadata nor chk-<number> in it";
+  }
+  return Error(Status::NotFound("no checkpoint in " + path + ", " + found +
+                                ": expected a checkpoint's folder, its _metadata, or a job's folder"));
+}
 
 Result<CheckpointMetadata> ReadCheckpointFolder(FileSystem& fs, const std::string& folder) {
   const std::string path = JoinPath(folder, kMetadataName);
@@ -101,9 +145,7 @@ Result<std::unique_ptr<CheckpointStorage>> CheckpointStorage::Open(FileSystem& f
 
 std::string CheckpointStorage::SharedFolder() const { return JoinPath(root_, "shared"); }
 std::string CheckpointStorage::OutputFolder() const { return JoinPath(root_, "output"); }
-std::string CheckpointStorage::CheckpointFolder(uint64_t number) const {
-  return JoinPath(root_, std::string(kFolderPrefix) + std::to_string(number));
-}
+std::string CheckpointStorage::CheckpointFolder(uint64_t number) const { return FolderOf(root_, number); }
 
 Status CheckpointStorage::MakeFolders() {
   for (const std::string& folder : {SharedFolder(), OutputFolder(), JoinPath(root_, "applied")}) {
@@ -135,31 +177,10 @@ Status CheckpointStorage::LoadOrMakeId(Random& random) {
   return WriteFileDurably(fs_, path, id_.ToString() + "\n");
 }
 
-// (number, name) of every checkpoint folder, rising; damaged ones too.
-Result<std::vector<std::pair<uint64_t, std::string>>> CheckpointStorage::CheckpointFolders() {
-  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs_.List(root_));
-  std::vector<std::pair<uint64_t, std::string>> folders;
-  for (const std::string& name : names) {
-    std::optional<uint64_t> number = NumberIn(name, {});
-    if (!number.has_value()) number = NumberIn(name, kDamagedSuffix);
-    if (number.has_value()) folders.emplace_back(*number, name);
-  }
-  std::sort(folders.begin(), folders.end());
-  return folders;
-}
-
-Result<std::vector<uint64_t>> CheckpointStorage::DurableNumbers() {
-  WEIR_ASSIGN_OR_RETURN(const auto folders, CheckpointFolders());
-  std::vector<uint64_t> numbers;
-  for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
-    if (folder->second.ends_with(kDamagedSuffix)) continue;
-    if (Exists(fs_, JoinPath(JoinPath(root_, folder->second), kMetadataName))) numbers.push_back(folder->first);
-  }
-  return numbers;
-}
+Result<std::vector<uint64_t>> CheckpointStorage::DurableNumbers() { return ListDurableNumbers(fs_, root_); }
 
 Result<uint64_t> CheckpointStorage::GreatestNumber() {
-  WEIR_ASSIGN_OR_RETURN(const auto folders, CheckpointFolders());
+  WEIR_ASSIGN_OR_RETURN(const auto folders, ListCheckpointFolders(fs_, root_));
   return folders.empty() ? 0 : folders.back().first;
 }
 
@@ -280,7 +301,7 @@ Result<CheckpointStorage::Garbage> CheckpointStorage::FindGarbage(uint32_t retai
   WEIR_ASSIGN_OR_RETURN(std::vector<uint64_t> durable, DurableNumbers());
   if (durable.size() > retain) durable.resize(retain);
   const std::set<uint64_t> retained(durable.begin(), durable.end());
-  WEIR_ASSIGN_OR_RETURN(const auto folders, CheckpointFolders());
+  WEIR_ASSIGN_OR_RETURN(const auto folders, ListCheckpointFolders(fs_, root_));
   for (const auto& [number, name] : folders) {
     // The greatest stays even if it was aborted: its number must not be used again.
     if (retained.contains(number) || number == folders.back().first || name.ends_with(kDamagedSuffix)) continue;

@@ -18,6 +18,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file_system.h"
@@ -27,6 +28,9 @@
 #include "checkpoint/checkpoint_metadata.h"
 
 namespace weir::checkpoint {
+
+// The file that makes a folder a checkpoint.
+inline constexpr std::string_view kMetadataName = "_metadata";
 
 // How a publication ended.
 enum class PublishFate : uint8_t {
@@ -103,7 +107,6 @@ class CheckpointStorage {
   CheckpointStorage(FileSystem& fs, std::string root, std::string job);
   Status MakeFolders();
   Status LoadOrMakeId(Random& random);
-  Result<std::vector<std::pair<uint64_t, std::string>>> CheckpointFolders();
   Status SyncNewFiles(const CheckpointMetadata& metadata);
   Status WriteMetadata(const CheckpointMetadata& metadata, uint64_t& bytes);
 
@@ -116,6 +119,9 @@ class CheckpointStorage {
   std::map<uint64_t, std::set<std::string>> synced_;  // files of checkpoints known durable, by number
 };
 
+// The folder of the checkpoint that a person means by `path`: that folder, its `_metadata`, or a job's folder, which
+// means the newest durable one in it. NotFound says what is there instead.
+Result<std::string> FindCheckpointFolder(FileSystem& fs, const std::string& path);
 // Reads a checkpoint or savepoint anywhere: `folder` holds `_metadata`. As LoadMetadata, without the comparison.
 Result<CheckpointMetadata> ReadCheckpointFolder(FileSystem& fs, const std::string& folder);
 // As CheckpointStorage::VerifyFiles for a checkpoint in `folder`.

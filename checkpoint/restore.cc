@@ -150,16 +150,15 @@ class Starter {
 
   Status ReadChosen() {
     if (request_.from != RestoreRequest::From::kPath) return Status::Ok();
-    Result<CheckpointMetadata> chosen = ReadCheckpointFolder(context_.storage->file_system(), request_.path);
-    if (chosen.has_value()) {
-      facts_.chosen = std::move(*chosen);
+    Result<std::string> folder = FindCheckpointFolder(context_.storage->file_system(), request_.path);
+    if (folder.has_value()) {
+      request_.path = std::move(*folder);
+      WEIR_ASSIGN_OR_RETURN(facts_.chosen, ReadCheckpointFolder(context_.storage->file_system(), request_.path));
       ReadHints(*facts_.chosen);
       return Status::Ok();
     }
-    if (chosen.error().code() != StatusCode::kNotFound) return chosen.error();
-    if (!IsRetiredAncestor()) {
-      return Status::NotFound("--restore " + request_.path + ": there is no checkpoint (no _metadata)");
-    }
+    if (folder.error().code() != StatusCode::kNotFound) return folder.error();
+    if (!IsRetiredAncestor()) return folder.error().WithContext("--restore");
     request_.from = RestoreRequest::From::kLatest;
     report_.push_back({.text = "the storage holds checkpoint " + std::to_string(facts_.newest->id.number) +
                                ", which comes from " + request_.path + ": it is taken"});
@@ -176,7 +175,8 @@ class Starter {
     std::string path = request_.path;
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     for (const CheckpointId& id : line) {
-      if (repeated && path == context_.storage->CheckpointFolder(id.number)) return true;
+      const std::string folder = context_.storage->CheckpointFolder(id.number);
+      if (repeated && (path == folder || path == JoinPath(folder, kMetadataName))) return true;
     }
     return false;
   }
@@ -219,7 +219,9 @@ class Starter {
 
   Status Decide() {
     WEIR_ASSIGN_OR_RETURN(decision_, DecideRestore(request_, facts_));
-    return Status::Ok();
+    if (!context_.fits) return Status::Ok();
+    if (decision_.action == RestoreAction::kResume) return context_.fits(*facts_.newest);
+    return decision_.action == RestoreAction::kPublishChosen ? context_.fits(*facts_.chosen) : Status::Ok();
   }
 
   // False: output that the newest checkpoint lists is damaged, and it joins the damaged ones.

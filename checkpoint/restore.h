@@ -4,6 +4,7 @@
 // old tasks, snapshot workers and committers have ended and are joined before: left-over state files are deleted here.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,6 +38,8 @@ struct StartContext {
   std::set<std::string> uids;  // all operators of the definition
   uint32_t key_groups = 0;     // of a first start
   uint32_t retain = 3;         // checkpoints
+  // Whether the job as it is defined now can go on from a checkpoint; asked before anything is changed. Empty: it can.
+  std::function<Status(const CheckpointMetadata& checkpoint)> fits;
 };
 
 // Where the job goes on.

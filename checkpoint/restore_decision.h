@@ -23,7 +23,7 @@ struct RestoreRequest {
   enum class From : uint8_t {
     kLatest,  // the newest in storage; nothing found is a first start
     kNone,    // begin anew
-    kPath,    // the checkpoint or savepoint in folder `path`
+    kPath,    // the checkpoint or savepoint that `path` means (FindCheckpointFolder)
   };
   From from = From::kLatest;
   std::string path;

@@ -9,7 +9,8 @@ enum class ExitCode : int {
   kOk = 0,            // finished, or stopped with everything applied
   kJobFailed = 1,     // the job ran and failed; the cause is the last error line on standard error
   kBadUsage = 2,      // wrong command line, or a definition with problems
-  kStartRefused = 3,  // nothing was changed: storage locked, checkpoint damaged, marker unknown, state without owner
+  kStartRefused = 3,  // nothing was changed: storage locked, checkpoint damaged or not fitting the definition, marker
+                      // unknown, state without owner
   kTakenOver = 4,     // another start of the job has taken over
   kStoppedUnapplied =
       5,  // stopped durable, but a system has not confirmed the last checkpoint: the next start applies it

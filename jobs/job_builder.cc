@@ -85,8 +85,25 @@ checkpoint::StartContext JobBuilder::StartContextOf() const {
   return start;
 }
 
+Status JobBuilder::SourcesFit(const checkpoint::CheckpointMetadata& checkpoint) const {
+  for (size_t i = 0; i < job_.sources_.size(); ++i) {
+    const std::string& uid = job_.definition_.nodes[i].id;
+    const auto saved = checkpoint.enumerators.find(uid);
+    if (job_.sources_[i] == nullptr || saved == checkpoint.enumerators.end()) continue;
+    auto snapshot = operators::DecodeEnumeratorSnapshot(saved->second);
+    const Status status =
+        snapshot.has_value() ? job_.sources_[i]->CheckRestored(snapshot->enumerator) : snapshot.error();
+    if (!status.ok()) {
+      return status.WithContext("source '" + uid + "' and checkpoint " + std::to_string(checkpoint.id.number));
+    }
+  }
+  return Status::Ok();
+}
+
 Status JobBuilder::Restore() {
-  WEIR_ASSIGN_OR_RETURN(restored_, StartAttempt(options_.restore, StartContextOf()));
+  checkpoint::StartContext start = StartContextOf();
+  start.fits = [this](const checkpoint::CheckpointMetadata& checkpoint) { return SourcesFit(checkpoint); };
+  WEIR_ASSIGN_OR_RETURN(restored_, StartAttempt(options_.restore, start));
   job_.report_ = restored_.report;
   const std::string in = " in " + job_.storage_->root();
   if (restored_.checkpoint.has_value()) {
@@ -134,7 +151,7 @@ Status JobBuilder::CreateHosts() {
     host.workers = job_.ports_.workers;
     host.wakeup = &host_slots_[head]->wakeup();
     JobControl* control = job_.control_.get();
-    host.on_failure = [control, uid](const Status& cause) { control->Fail(cause.WithContext(uid)); };
+    host.on_failure = [control](const Status& cause) { control->Fail(cause); };  // names the source
     job_.hosts_.push_back(std::make_unique<operators::EnumeratorHost>(std::move(host)));
     host_of_[head] = job_.hosts_.back().get();
   }

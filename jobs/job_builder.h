@@ -23,6 +23,7 @@ class JobBuilder {
   Status CreateConnectors();
   Status CreateCommitters();
   Status Restore();
+  Status SourcesFit(const checkpoint::CheckpointMetadata& checkpoint) const;
   checkpoint::StartContext StartContextOf() const;
   void AddSlots();
   Status CreateHosts();

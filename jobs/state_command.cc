@@ -1,5 +1,4 @@
 // `weir state show`: a checkpoint for people. Reads `_metadata` alone; no job has to run.
-#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -12,25 +11,6 @@
 
 namespace weir::jobs {
 namespace {
-
-// The folder with `_metadata` that `path` means: itself, its parent (a path of the file), or the newest chk-<N> in it.
-Result<std::string> FindCheckpoint(FileSystem& fs, const std::string& path) {
-  if (path.ends_with("/_metadata")) return ParentDirectory(path);
-  if (Exists(fs, JoinPath(path, "_metadata"))) return path;
-  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs.List(path));
-  uint64_t newest = 0;
-  for (const std::string& name : names) {
-    const bool digits = name.starts_with("chk-") && name.size() > 4 && name.size() < 24 &&
-                        std::all_of(name.begin() + 4, name.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!digits || !Exists(fs, JoinPath(JoinPath(path, name), "_metadata"))) continue;
-    newest = std::max<uint64_t>(newest, std::stoull(name.substr(4)));
-  }
-  if (newest == 0) {
-    return Error(Status::NotFound("no checkpoint in " + path +
-                                  ": expected a folder with `_metadata`, or a job's folder with chk-<number> in it"));
-  }
-  return JoinPath(path, "chk-" + std::to_string(newest));
-}
 
 struct OperatorSummary {
   uint64_t subtasks = 0;
@@ -99,7 +79,7 @@ void PrintSystems(const checkpoint::CheckpointMetadata& metadata) {
 
 ExitCode StateShowCommand(const std::string& path) {
   const auto fs = NewPosixFileSystem();
-  const auto folder = FindCheckpoint(*fs, path);
+  const auto folder = checkpoint::FindCheckpointFolder(*fs, path);
   if (!folder.has_value()) {
     std::cerr << "weir: " << folder.error().message() << "\n";
     return ExitCode::kBadUsage;

@@ -11,6 +11,7 @@ Status Operator::SnapshotState(CheckpointId) { return Status::Ok(); }
 Status Operator::NotifyCheckpointApplied(CheckpointId) { return Status::Ok(); }
 Status Operator::Finish(Output&) { return Status::Ok(); }
 Status SourceReader::HandleEvent(const std::string&) { return Status::Ok(); }
+Status Source::CheckRestored(const std::string&) const { return Status::Ok(); }
 Status SplitEnumerator::HandleEvent(uint32_t, const std::string&) { return Status::Ok(); }
 Status SinkWriter::Flush() { return Status::Ok(); }
 

@@ -109,6 +109,9 @@ class Source {
   virtual Result<std::unique_ptr<SplitEnumerator>> CreateEnumerator() = 0;
   virtual Result<std::unique_ptr<SourceReader>> CreateReader() = 0;
   virtual bool bounded() const = 0;
+  // Whether the source as it is defined now can go on from `enumerator`, which SnapshotState returned: a refusal here
+  // leaves everything as it is. kFailedPrecondition says what must be changed.
+  virtual Status CheckRestored(const std::string& enumerator) const;
 };
 
 }  // namespace weir::operators

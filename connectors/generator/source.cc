@@ -50,12 +50,8 @@ class GeneratorEnumerator final : public operators::SplitEnumerator {
  public:
   explicit GeneratorEnumerator(uint32_t splits) : splits_(splits) {}
 
-  Status Start(operators::EnumeratorContext context, std::optional<std::string> restored,
+  Status Start(operators::EnumeratorContext context, std::optional<std::string>,
                std::vector<SourceSplit> held) override {
-    if (restored.has_value() && *restored != std::to_string(splits_)) {
-      return Status::FailedPrecondition("generator: the checkpoint has " + *restored + " splits, the definition says " +
-                                        std::to_string(splits_) + ": the number can't change");
-    }
     std::vector<std::vector<SourceSplit>> of_subtask(context.parallelism);
     std::vector<std::string> positions(splits_, PositionOf(0));
     for (SourceSplit& split : held) {
@@ -92,6 +88,13 @@ class GeneratorSource final : public operators::Source {
     return std::make_unique<GeneratorReader>(options_);
   }
   bool bounded() const override { return options_.rows != 0; }
+  Status CheckRestored(const std::string& enumerator) const override {
+    const std::string splits = std::to_string(options_.orders.splits);
+    if (enumerator == splits) return Status::Ok();
+    return Status::FailedPrecondition("the checkpoint has " + enumerator + " splits, the definition says " + splits +
+                                      ", and the number can't change: set option splits to " + enumerator +
+                                      ", or begin anew with --restore none");
+  }
 
  private:
   const GeneratorOptions options_;

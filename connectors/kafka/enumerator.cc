@@ -84,7 +84,7 @@ Status KafkaEnumerator::Step() {
 
 Status KafkaEnumerator::HandleFound(Found found) {
   if (!found.has_value()) {
-    if (!ready_ || !found.error().retryable()) return found.error().WithContext("source " + context_.uid);
+    if (!ready_ || !found.error().retryable()) return found.error();
     LogWarning("source " + context_.uid + ": partitions can't be discovered now: " + found.error().message());
     return {};
   }
@@ -110,7 +110,7 @@ void KafkaEnumerator::Assign(const std::vector<KafkaSplit>& splits) {
 }
 
 Result<std::string> KafkaEnumerator::SnapshotState(CheckpointId) {
-  if (!ready_) return Error(Status::FailedPrecondition("source " + context_.uid + ": offsets are not known yet"));
+  if (!ready_) return Error(Status::FailedPrecondition("offsets are not known yet"));
   return WriteKnownPartitions(known_);
 }
 

@@ -51,7 +51,6 @@ KafkaSinkWriter::KafkaSinkWriter(KafkaSinkOptions options, std::unique_ptr<Seria
 KafkaSinkWriter::~KafkaSinkWriter() { worker_.reset(); }
 
 Status KafkaSinkWriter::Open(operators::WriterContext& context) {
-  context_ = context;
   WEIR_ASSIGN_OR_RETURN(producer_,
                         factory_.NewProducer(options_.connection, {context.clock, context.workers, context.wakeup}));
   checked_ = std::make_unique<Mailbox<Status>>(*context.wakeup);
@@ -84,7 +83,7 @@ void KafkaSinkWriter::CheckTopic() {
 bool KafkaSinkWriter::CanWrite() {
   if (const std::optional<Status> checked = checked_->Take()) {
     topic_known_ = true;
-    if (!checked->ok()) status_ = checked->WithContext("sink " + context_.uid);
+    if (!checked->ok()) status_ = *checked;
   }
   if (!topic_known_) return false;
   if (status_.ok()) status_ = ProducePending();
@@ -102,8 +101,7 @@ Status KafkaSinkWriter::FindKeyColumns(const operators::Batch& batch) {
     if (!column) {
       std::string columns;
       for (const std::string& one : schema_->columns()) columns += (columns.empty() ? "" : ", ") + one;
-      return Status::InvalidArgument("sink " + context_.uid + ": the key's column \"" + name +
-                                     "\" is not among the row's: " + columns);
+      return Status::InvalidArgument("the key's column \"" + name + "\" is not among the row's: " + columns);
     }
     key_columns_.push_back(*column);
   }
@@ -136,7 +134,7 @@ Status KafkaSinkWriter::AppendRow(const operators::Batch& batch, size_t row) {
   if (!key_columns_.empty()) WEIR_RETURN_IF_ERROR(AppendKey(batch.row(row), pending.key));
   if (!options_.upsert || batch.kind(row) != operators::RowKind::kDelete) {
     pending.value.begin = text_.size();
-    WEIR_RETURN_IF_ERROR(serializer_->Append(batch, row, text_).WithContext("sink " + context_.uid));
+    WEIR_RETURN_IF_ERROR(serializer_->Append(batch, row, text_));
     pending.value.end = text_.size();
     pending.value.none = false;
   }
@@ -155,8 +153,7 @@ Status KafkaSinkWriter::AppendKey(const operators::Value* row, Extent& extent) {
     if (value.missing()) {
       extent.none = true;
       if (!options_.upsert) return {};
-      return Status::InvalidArgument("sink " + context_.uid + ": the key's column \"" + options_.key.front() +
-                                     "\" is null");
+      return Status::InvalidArgument("the key's column \"" + options_.key.front() + "\" is null");
     }
     if (value.has_text()) {
       text_ += value.text();
@@ -183,10 +180,10 @@ Status KafkaSinkWriter::AppendKey(const operators::Value* row, Extent& extent) {
 
 Status KafkaSinkWriter::ProducePending() {
   const ProduceProgress& progress = producer_->Progress();
-  if (!progress.error.ok()) return progress.error.WithContext("sink " + context_.uid);
+  if (!progress.error.ok()) return progress.error;
   if (produced_ == rows_.size()) return {};
   Result<size_t> taken = producer_->Produce(options_.topic, std::span(rows_).subspan(produced_));
-  if (!taken.has_value()) return taken.error().WithContext("sink " + context_.uid);
+  if (!taken.has_value()) return taken.error();
   produced_ += *taken;
   return {};
 }
@@ -197,7 +194,7 @@ Result<bool> KafkaSinkWriter::ReadyForBarrier() {
   if (!topic_known_) return false;
   if (!room && produced_ < rows_.size()) return false;
   const ProduceProgress& progress = producer_->Progress();
-  if (!progress.error.ok()) return Error(progress.error.WithContext("sink " + context_.uid));
+  if (!progress.error.ok()) return Error(progress.error);
   if (progress.acknowledged == progress.accepted) return true;
   producer_->Flush();
   return false;

@@ -55,7 +55,6 @@ class KafkaSinkWriter final : public operators::SinkWriter {
   const KafkaSinkOptions options_;
   const std::unique_ptr<Serializer> serializer_;
   KafkaClientFactory& factory_;
-  operators::WriterContext context_;
   std::unique_ptr<KafkaProducer> producer_;
   std::unique_ptr<Mailbox<Status>> checked_;
 

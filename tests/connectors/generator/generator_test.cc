@@ -94,9 +94,12 @@ TEST(GeneratorTest, AnotherNumberOfSplitsIsRefusedOnRestore) {
   const operators::SourceType type = GeneratorSourceType();
   operators::Problems problems;
   const auto source = std::move(*type.create(OptionsOf(type.options, {{"splits", RawNumber("4")}}, problems)));
-  const auto enumerator = std::move(*source->CreateEnumerator());
-  EXPECT_EQ(enumerator->Start({}, "8", {}).message(),
-            "generator: the checkpoint has 8 splits, the definition says 4: the number can't change");
+  EXPECT_EQ(source->CheckRestored("4").ToString(), "ok");
+  const Status refused = source->CheckRestored("8");
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused.message(),
+            "the checkpoint has 8 splits, the definition says 4, and the number can't change: set option splits to 8, "
+            "or begin anew with --restore none");
 }
 
 TEST(GeneratorTest, KeepsItsRate) {
