@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process.h"
 #include "jobs/exit_code.h"
 
 namespace weir::jobs {
@@ -19,7 +20,7 @@ struct DefinitionArguments {
 
 struct RunArguments {
   DefinitionArguments definition;
-  std::string restore = "latest";        // latest | none | path of a checkpoint
+  std::string restore = "latest";        // latest | none | path as of StateShowCommand
   std::optional<uint64_t> rewind;        // --rewind=N: the newest checkpoint that may be given up
   std::optional<uint64_t> assume;        // --assume N: what a system without a marker is taken to have
   std::vector<std::string> drop_output;  // systems whose waiting output may be dropped
@@ -28,7 +29,8 @@ struct RunArguments {
   bool quiet = false;    // no status lines
 };
 
-ExitCode RunCommand(const RunArguments& arguments);
+// `signals` was made first of all, so that a stop may come at any time.
+ExitCode RunCommand(const RunArguments& arguments, SignalWaiter& signals);
 ExitCode ValidateCommand(const DefinitionArguments& arguments);
 // `path`: a checkpoint's folder, its `_metadata`, or a job's folder (its newest checkpoint).
 ExitCode StateShowCommand(const std::string& path);
@@ -41,7 +43,8 @@ struct DemoArguments {
   uint64_t rows = 400'000;
   std::string directory;  // empty: a new one under the system's temporary folder, removed at the end
 };
-// The main job on an embedded mock Kafka cluster, killed with -9 midway and restored; proves its totals.
-ExitCode DemoCommand(const DemoArguments& arguments);
+// The main job on an embedded mock Kafka cluster, killed with -9 midway and restored; proves its totals. A stop before
+// that is a failure, because nothing is proven.
+ExitCode DemoCommand(const DemoArguments& arguments, SignalWaiter& signals);
 
 }  // namespace weir::jobs

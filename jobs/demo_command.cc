@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <csignal>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ constexpr uint32_t kPartitions = 16;
 constexpr uint64_t kCustomers = 1000;
 constexpr Duration kFeedTime = std::chrono::seconds(12);
 constexpr Duration kDrainTime = std::chrono::seconds(20);
+constexpr Duration kStopTime = std::chrono::seconds(10);
 
 std::string Definition(const std::string& bootstrap_servers, const std::string& directory) {
   using nlohmann::ordered_json;
@@ -76,14 +78,18 @@ std::string DigitsOf(std::string_view line, const std::string& name) {
   return std::string(line.substr(begin, line.find_first_of(",}", begin) - begin));
 }
 
-Status ReadPart(FileSystem& fs, const std::string& path, Found& found) {
+// Asked now and then by what takes its time: not ok ends it.
+using GoOn = std::function<Status()>;
+
+Status ReadPart(FileSystem& fs, const std::string& path, const GoOn& go_on, Found& found) {
+  constexpr uint64_t kRowsAtOnce = 10'000;
   WEIR_ASSIGN_OR_RETURN(const std::string content, ReadFile(fs, path));
   for (size_t begin = 0; begin < content.size();) {
     const size_t end = std::min(content.find('\n', begin), content.size());
     const auto line = nlohmann::json::parse(content.begin() + static_cast<std::ptrdiff_t>(begin),
                                             content.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
     if (line.is_discarded()) return Status::Corruption(path + " holds a broken line");
-    ++found.rows;
+    if (++found.rows % kRowsAtOnce == 0) WEIR_RETURN_IF_ERROR(go_on());
     auto& of_customer = found.totals[line.value("customer", int64_t{-1})];
     const std::string text = DigitsOf(std::string_view(content).substr(begin, end - begin), "total");
     if (!of_customer.emplace(line.value("orders", uint64_t{0}), text).second) ++found.doubled;
@@ -92,12 +98,12 @@ Status ReadPart(FileSystem& fs, const std::string& path, Found& found) {
   return Status::Ok();
 }
 
-Result<Found> ReadFolder(FileSystem& fs, const std::string& folder) {
+Result<Found> ReadFolder(FileSystem& fs, const std::string& folder, const GoOn& go_on) {
   Found found;
   if (!Exists(fs, folder)) return found;
   WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs.List(folder));
   for (const std::string& name : names) {
-    if (!name.starts_with(".")) WEIR_RETURN_IF_ERROR(ReadPart(fs, JoinPath(folder, name), found));
+    if (!name.starts_with(".")) WEIR_RETURN_IF_ERROR(ReadPart(fs, JoinPath(folder, name), go_on, found));
   }
   return found;
 }
@@ -133,9 +139,10 @@ std::string Compare(const Found& found, const DemoFeed& feed) {
 
 class Demo {
  public:
-  Demo(DemoArguments arguments, std::string directory)
+  Demo(DemoArguments arguments, std::string directory, SignalWaiter& signals)
       : arguments_(std::move(arguments)),
         directory_(std::move(directory)),
+        signals_(signals),
         fs_(NewPosixFileSystem()),
         workers_(NewThreadWorkerFactory()),
         feed_({.seed = 7, .splits = kPartitions, .customers = kCustomers}, "orders", arguments_.rows, kFeedTime) {}
@@ -175,33 +182,40 @@ class Demo {
     return Status::Ok();
   }
 
+  // Not ok once a stop was asked for; waits for that.
+  Status Pause(Duration duration) {
+    if (signals_.WaitFor(duration) != SignalWaiter::Event::kStop) return Status::Ok();
+    return Status::Cancelled("stopped before its totals were proven");
+  }
+
   Status ChildRuns() {
     const auto code = child_->WaitFor(Duration::zero());
     if (!code.has_value()) return Status::Ok();
+    WEIR_RETURN_IF_ERROR(Pause(Duration::zero()));  // a terminal's Ctrl-C goes to both
     return Status::Internal("the job ended by itself with exit code " + std::to_string(*code));
   }
 
   Status FeedUntil(uint64_t rows) {
     while (feed_.written() < rows) {
-      if (signals_.WaitFor(std::chrono::milliseconds(50)) == SignalWaiter::Event::kStop) {
-        return Status::Cancelled("interrupted");
-      }
+      WEIR_RETURN_IF_ERROR(Pause(std::chrono::milliseconds(50)));
       WEIR_RETURN_IF_ERROR(feed_.Step());
       WEIR_RETURN_IF_ERROR(ChildRuns());
     }
     return Status::Ok();
   }
 
+  Result<Found> ReadTotals() {
+    return ReadFolder(*fs_, JoinPath(directory_, "totals"), [this] { return Pause(Duration::zero()); });
+  }
+
   // Until as many rows are visible as were kept, or time is up: the comparison then says what is wrong.
   Status Drain() {
     const MonotonicTime end = clock_.Now() + kDrainTime;
     while (clock_.Now() < end) {
-      if (signals_.WaitFor(std::chrono::milliseconds(500)) == SignalWaiter::Event::kStop) {
-        return Status::Cancelled("interrupted");
-      }
+      WEIR_RETURN_IF_ERROR(Pause(std::chrono::milliseconds(500)));
       WEIR_RETURN_IF_ERROR(ChildRuns());
       if (!feed_.acknowledged()) continue;
-      WEIR_ASSIGN_OR_RETURN(const Found found, ReadFolder(*fs_, JoinPath(directory_, "totals")));
+      WEIR_ASSIGN_OR_RETURN(const Found found, ReadTotals());
       if (found.rows >= feed_.kept()) return Status::Ok();
     }
     return Status::Ok();
@@ -209,12 +223,17 @@ class Demo {
 
   Status StopAndCompare() {
     child_->Signal(SIGTERM);
-    const auto code = child_->WaitFor(std::chrono::seconds(10));
+    const MonotonicTime end = clock_.Now() + kStopTime;
+    std::optional<int> code;
+    while (!code.has_value() && clock_.Now() < end) {
+      WEIR_RETURN_IF_ERROR(Pause(Duration::zero()));
+      code = child_->WaitFor(std::chrono::milliseconds(50));
+    }
     if (code != 0) {
       return Status::Internal("the job did not stop cleanly: " +
                               (code.has_value() ? "exit code " + std::to_string(*code) : "it still runs"));
     }
-    WEIR_ASSIGN_OR_RETURN(const Found found, ReadFolder(*fs_, JoinPath(directory_, "totals")));
+    WEIR_ASSIGN_OR_RETURN(const Found found, ReadTotals());
     if (const std::string difference = Compare(found, feed_); !difference.empty()) return Status::Internal(difference);
     std::cout << "demo: " << GroupDigits(feed_.written()) << " orders written, " << GroupDigits(feed_.kept())
               << " kept by the filter; the folder holds " << GroupDigits(found.rows) << " rows of "
@@ -225,7 +244,7 @@ class Demo {
 
   const DemoArguments arguments_;
   const std::string directory_;
-  SignalWaiter signals_;  // before any thread
+  SignalWaiter& signals_;
   SystemClock clock_;
   std::unique_ptr<FileSystem> fs_;
   std::unique_ptr<WorkerFactory> workers_;
@@ -238,21 +257,21 @@ class Demo {
 
 }  // namespace
 
-ExitCode DemoCommand(const DemoArguments& arguments) {
+ExitCode DemoCommand(const DemoArguments& arguments, SignalWaiter& signals) {
   const bool temporary = arguments.directory.empty();
   const std::string directory =
       temporary ? "/tmp/weir-demo-" + NewSystemRandom()->NextId().ToString().substr(0, 8) : arguments.directory;
   Status status;
   {
-    Demo demo(arguments, directory);
+    Demo demo(arguments, directory, signals);
     status = demo.Run();
   }
-  if (temporary && status.ok()) (void)NewPosixFileSystem()->RemoveTree(directory);
-  if (!status.ok()) {
-    std::cerr << "demo: FAILED: " << status.ToString() << "\n";
-    return ExitCode::kJobFailed;
-  }
-  return ExitCode::kOk;
+  const bool stopped = status.code() == StatusCode::kCancelled;
+  const bool removed = temporary && (status.ok() || stopped) && NewPosixFileSystem()->RemoveTree(directory).ok();
+  if (status.ok()) return ExitCode::kOk;
+  std::cerr << "demo: " << (stopped ? status.message() : "FAILED: " + status.ToString()) << "; " << directory
+            << (removed ? " is removed\n" : " stays\n");
+  return ExitCode::kJobFailed;
 }
 
 }  // namespace weir::jobs

@@ -27,7 +27,7 @@ class DemoFeed {
 
   Status Open(connectors::KafkaClientFactory& factory, const std::string& bootstrap_servers, const Clock& clock,
               WorkerFactory& workers);
-  // Writes what is due; call it some twenty times a second.
+  // Writes what is due and has room, and never waits; call it some twenty times a second.
   Status Step();
   uint64_t written() const { return written_; }
   bool done() const { return written_ == rows_; }
@@ -41,7 +41,8 @@ class DemoFeed {
  private:
   Status Write(uint64_t upto);
   Status WriteResolved();
-  Status Produce(const std::string& key, const std::string& value, uint32_t partition);
+  // False: the producer is full.
+  Result<bool> Produce(const std::string& key, const std::string& value, uint32_t partition);
 
   const connectors::OrdersOptions options_;
   const std::string topic_;

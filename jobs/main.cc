@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fault_site.h"
@@ -23,10 +25,12 @@ constexpr const char* kUsage =
     "weir - stream processing with exactly-once checkpoints\n"
     "\n"
     "  weir run JOB [options]       run the job of a definition (JSON or YAML)\n"
-    "  weir validate JOB [--set]    check a definition and report every problem\n"
+    "  weir validate JOB [options]  check a definition and report every problem\n"
     "  weir state show PATH         offsets, operators and sizes of a checkpoint\n"
     "  weir schema                  print the JSON schema of definitions\n"
-    "  weir demo                    the main job on an embedded Kafka mock, killed and restored\n"
+    "  weir demo [options]          the main job on an embedded Kafka mock, killed and restored\n"
+    "  weir VERB --help             what a verb takes\n"
+    "  weir --version               which version this is\n"
     "  weir --list-fault-sites      places where WEIR_FAULT=site:nth:kill can end the process\n"
     "\n"
     "Exit codes: 0 finished or stopped; 1 the job failed; 2 wrong usage or definition; 3 start refused;\n"
@@ -87,41 +91,48 @@ po::variables_map ParseArguments(const std::vector<std::string>& words, const po
   return vm;
 }
 
-void AddDefinitionOptions(po::options_description& options) {
-  options.add_options()("job", po::value<std::string>(), "path of the definition")(
-      "set", po::value<std::vector<std::string>>(), "override, path=value; may be repeated");
+// True if help was asked for, and is printed.
+bool PrintHelp(const po::variables_map& vm, const po::options_description& options) {
+  if (vm.count("help") == 0) return false;
+  std::cout << options;
+  return true;
 }
 
-int Run(const std::vector<std::string>& words) {
+void AddDefinitionOptions(po::options_description& options) {
+  options.add_options()("job", po::value<std::string>(), "path of the definition")(
+      "set", po::value<std::vector<std::string>>(), "override, path=value; may be repeated")("help,h", "this text");
+}
+
+int Run(const std::vector<std::string>& words, SignalWaiter& signals) {
   RunArguments run;
-  po::options_description options("weir run JOB");
+  po::options_description options("weir run JOB [options]");
   AddDefinitionOptions(options);
-  options.add_options()("restore", po::value(&run.restore), "latest (default), none, or the path of a checkpoint")(
+  options.add_options()(
+      "restore", po::value(&run.restore),
+      "latest (default), none, or the path of a checkpoint: its folder, its _metadata, or a job's folder")(
       "rewind", po::value<int64_t>(), "the newest checkpoint that --restore PATH may give up")(
       "assume", po::value<int64_t>(), "what a system whose marker is missing is taken to have")(
       "drop-output", po::value(&run.drop_output), "a removed system whose waiting output may be dropped")(
       "allow-non-restored-state", po::bool_switch(&run.allow_non_restored_state),
-      "drop the state of operators that the definition lacks")("workers", po::value<int64_t>(),
-                                                               "threads that run tasks (default: cores)")(
-      "quiet", po::bool_switch(&run.quiet), "no status lines")("help", "this text");
+      "drop the state of operators that the definition lacks")(
+      "workers", po::value<int64_t>(), "threads that run tasks (default: cores)")("quiet", po::bool_switch(&run.quiet),
+                                                                                  "no status lines");
   const po::variables_map vm = ParseArguments(words, options, "job");
-  if (vm.count("help") != 0) {
-    std::cout << options;
-    return 0;
-  }
+  if (PrintHelp(vm, options)) return 0;
   std::string problem;
   if (!ReadDefinition(vm, run.definition, problem)) return Usage(problem);
   const bool numbers = ReadNumber(vm, "rewind", 0, INT64_MAX, run.rewind, problem) &&
                        ReadNumber(vm, "assume", 0, INT64_MAX, run.assume, problem) &&
                        ReadNumber(vm, "workers", 1, kWorkersMax, run.workers, problem);
   if (!numbers) return Usage(problem);
-  return Code(RunCommand(run));
+  return Code(RunCommand(run, signals));
 }
 
 int Validate(const std::vector<std::string>& words) {
-  po::options_description options("weir validate JOB");
+  po::options_description options("weir validate JOB [options]");
   AddDefinitionOptions(options);
   const po::variables_map vm = ParseArguments(words, options, "job");
+  if (PrintHelp(vm, options)) return 0;
   DefinitionArguments arguments;
   std::string problem;
   if (!ReadDefinition(vm, arguments, problem)) return Usage(problem);
@@ -129,40 +140,60 @@ int Validate(const std::vector<std::string>& words) {
 }
 
 int State(const std::vector<std::string>& words) {
-  if (words.size() != 2 || words[0] != "show") return Usage("expected: weir state show PATH");
-  return Code(StateShowCommand(words[1]));
+  const bool show = !words.empty() && words[0] == "show";
+  std::string path;
+  po::options_description options("weir state show PATH");
+  options.add_options()("path", po::value(&path),
+                        "a checkpoint's folder, its _metadata, or a job's folder: its newest checkpoint")("help,h",
+                                                                                                          "this text");
+  const po::variables_map vm = ParseArguments({words.begin() + (show ? 1 : 0), words.end()}, options, "path");
+  if (PrintHelp(vm, options)) return 0;
+  if (!show || path.empty()) return Usage("expected: weir state show PATH");
+  return Code(StateShowCommand(path));
 }
 
-int Demo(const std::vector<std::string>& words, const std::string& self) {
+int Demo(const std::vector<std::string>& words, const std::string& self, SignalWaiter& signals) {
   DemoArguments demo;
   demo.self = self;
-  po::options_description options("weir demo");
+  po::options_description options("weir demo [options]");
   options.add_options()("rows", po::value<int64_t>(), "rows of the changefeed (default 400,000)")(
-      "directory", po::value(&demo.directory), "where to keep checkpoints and output (default: temporary)");
+      "directory", po::value(&demo.directory), "where to keep checkpoints and output (default: temporary)")(
+      "help,h", "this text");
   const po::variables_map vm = ParseArguments(words, options, "directory");
+  if (PrintHelp(vm, options)) return 0;
   std::string problem;
   if (!ReadNumber(vm, "rows", 1, kDemoRowsMax, demo.rows, problem)) return Usage(problem);
-  return Code(DemoCommand(demo));
+  return Code(DemoCommand(demo, signals));
 }
 
-int Dispatch(const std::string& self, const std::string& verb, const std::vector<std::string>& words) {
-  if (verb == "run") return Run(words);
+int Dispatch(const std::string& self, const std::string& verb, const std::vector<std::string>& words,
+             std::optional<SignalWaiter>& signals) {
+  if (verb == "run") return Run(words, *signals);
   if (verb == "validate") return Validate(words);
   if (verb == "state") return State(words);
   if (verb == "schema") return Code(SchemaCommand());
-  if (verb == "demo") return Demo(words, self);
+  if (verb == "demo") return Demo(words, self, *signals);
   if (verb == "--list-fault-sites") return Code(ListFaultSitesCommand());
-  if (verb == "--help" || verb == "help") {
+  if (verb == "--version") {
+    std::cout << "weir " << WEIR_VERSION << "\n";
+    return 0;
+  }
+  if (verb == "--help" || verb == "-h" || verb == "help") {
     std::cout << kUsage;
     return 0;
   }
   return Usage("unknown verb \"" + verb + "\"");
 }
 
+// The verbs that a signal stops in order; the others have nothing to put in order.
+bool IsStopped(std::string_view verb) { return verb == "run" || verb == "demo"; }
+
 }  // namespace
 }  // namespace weir::jobs
 
 int main(int argc, char** argv) {
+  std::optional<weir::SignalWaiter> signals;  // first of all: a stop may come at once
+  if (argc > 1 && weir::jobs::IsStopped(argv[1])) signals.emplace();
   weir::OpenStandardStreams();
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty()) {
@@ -170,7 +201,7 @@ int main(int argc, char** argv) {
     return static_cast<int>(weir::jobs::ExitCode::kBadUsage);
   }
   try {
-    return weir::jobs::Dispatch(argv[0], words[0], {words.begin() + 1, words.end()});
+    return weir::jobs::Dispatch(argv[0], words[0], {words.begin() + 1, words.end()}, signals);
   } catch (const po::error& e) {
     return weir::jobs::Usage(e.what());
   }

@@ -71,8 +71,7 @@ ExitCode ExitCodeOf(const Status& status, bool had_started) {
   return had_started ? ExitCode::kJobFailed : ExitCode::kStartRefused;
 }
 
-ExitCode RunCommand(const RunArguments& arguments) {
-  SignalWaiter signals;
+ExitCode RunCommand(const RunArguments& arguments, SignalWaiter& signals) {
   if (const auto fault = EnvironmentVariable("WEIR_FAULT"); fault.has_value()) {
     if (const std::string problem = ArmFaultSitesFrom(*fault); !problem.empty()) {
       std::cerr << "weir: WEIR_FAULT: " << problem << "\n";

@@ -13,6 +13,8 @@ weir_add_library(weir_job_process
 target_compile_definitions(weir_job_process PRIVATE WEIR_BINARY="$<TARGET_FILE:weir>")
 add_dependencies(weir_job_process weir)
 
+weir_add_test(command_line_test ${CMAKE_CURRENT_SOURCE_DIR}/command_line_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 weir_add_test(job_crash_test ${CMAKE_CURRENT_SOURCE_DIR}/job_crash_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 400 WHOLE)
 add_test(NAME job_crash_torture COMMAND job_crash_test)
