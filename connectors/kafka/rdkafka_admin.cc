@@ -212,6 +212,7 @@ Result<std::vector<std::optional<int64_t>>> RdKafkaAdmin::OffsetsForTime(std::sp
 
 Result<std::vector<std::optional<int64_t>>> RdKafkaAdmin::OffsetsAt(std::span<const TopicPartition> partitions,
                                                                     int64_t time, const std::string& what) {
+  if (partitions.empty()) return std::vector<std::optional<int64_t>>();  // the library refuses the question
   RdKafkaPtr<rd_kafka_topic_partition_list_t> list;
   const rd_kafka_resp_err_t error = Persist(client_, [&] {
     list = NewPartitionList(partitions);
