@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,11 +90,14 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const std::vector<std:
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return Error(Status::Internal(std::string("fork: ") + std::strerror(errno)));
   if (pid == 0) {
     const sigset_t set = WaitedSignals();
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(127);  // died before that was set
     execvp(argv[0], argv.data());
     _exit(127);
   }

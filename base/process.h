@@ -39,7 +39,7 @@ class SignalWaiter {
   void Wake();
 };
 
-// A child process, for the demo. Killed when destroyed.
+// A child process. Killed when destroyed; gets a SIGTERM should the thread that started it end otherwise.
 class ChildProcess {
  public:
   // `arguments[0]` is the program. Output goes where ours goes.

@@ -31,6 +31,13 @@ struct RunArguments {
 
 // `signals` was made first of all, so that a stop may come at any time.
 ExitCode RunCommand(const RunArguments& arguments, SignalWaiter& signals);
+
+struct SuperviseArguments {
+  DefinitionArguments definition;
+  std::vector<std::string> command;  // this binary and its words, without --supervise
+};
+// `weir run --supervise`: the same in a child process, which is started again if it dies by a signal.
+ExitCode SuperviseCommand(const SuperviseArguments& arguments, SignalWaiter& signals);
 ExitCode ValidateCommand(const DefinitionArguments& arguments);
 // `path`: a checkpoint's folder, its `_metadata`, or a job's folder (its newest checkpoint).
 ExitCode StateShowCommand(const std::string& path);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "jobs/definition_restart.h"
+
 namespace weir::jobs {
 namespace {
 
@@ -93,6 +95,7 @@ std::vector<OptionSpec> JobSpecs() {
           std::move(parallelism),
           std::move(key_groups),
           CheckpointSpec(),
+          RestartSpec(),
           std::move(memory),
           std::move(state),
           std::move(stop),

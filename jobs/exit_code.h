@@ -13,7 +13,8 @@ enum class ExitCode : int {
                       // unknown, state without owner
   kTakenOver = 4,     // another start of the job has taken over
   kStoppedUnapplied =
-      5,  // stopped durable, but a system has not confirmed the last checkpoint: the next start applies it
+      5,        // stopped durable, but a system has not confirmed the last checkpoint: the next start applies it
+  kGaveUp = 6,  // the job kept failing, until its restart strategy granted no further restart
 };
 
 // For a job that ended with `status`.

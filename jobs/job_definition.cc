@@ -9,6 +9,7 @@
 #include "jobs/definition_links.h"
 #include "jobs/definition_reader.h"
 #include "jobs/definition_references.h"
+#include "jobs/definition_restart.h"
 #include "jobs/definition_specs.h"
 #include "operators/options_check.h"
 
@@ -123,6 +124,7 @@ class DefinitionChecker {
     job_.checkpoint.timeout = checkpoint.Time("timeout");
     job_.checkpoint.retain = static_cast<uint32_t>(checkpoint.Integer("retain"));
     job_.checkpoint.tolerated_failures = static_cast<uint32_t>(checkpoint.Integer("tolerated-failures"));
+    job_.restart = ReadRestart(options.Object("restart"), root_.Find("restart"), warnings_);
     job_.memory_bytes_max = static_cast<uint64_t>(options.Object("memory").Integer("bytes-max"));
     const operators::Options state = options.Object("state");
     job_.state_bytes_max = static_cast<uint64_t>(state.Integer("bytes-max"));

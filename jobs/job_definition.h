@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "jobs/restart_strategy.h"
 #include "operators/options.h"
 #include "operators/registry.h"
 
@@ -54,6 +55,7 @@ struct JobDefinition {
   uint32_t parallelism = 1;
   uint32_t key_groups = 128;
   CheckpointSettings checkpoint;
+  RestartSettings restart;
   uint64_t memory_bytes_max = uint64_t{1} << 30;
   uint64_t state_bytes_max = uint64_t{256} << 20;
   std::string state_directory;  // local working files; empty: under the storage

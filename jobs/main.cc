@@ -34,7 +34,7 @@ constexpr const char* kUsage =
     "  weir --list-fault-sites      places where WEIR_FAULT=site:nth:kill can end the process\n"
     "\n"
     "Exit codes: 0 finished or stopped; 1 the job failed; 2 wrong usage or definition; 3 start refused;\n"
-    "4 taken over by another start; 5 stopped, but output waits for a system.\n";
+    "4 taken over by another start; 5 stopped, but output waits for a system; 6 kept failing, gave up restarting.\n";
 
 int Code(ExitCode code) { return static_cast<int>(code); }
 
@@ -103,7 +103,24 @@ void AddDefinitionOptions(po::options_description& options) {
       "set", po::value<std::vector<std::string>>(), "override, path=value; may be repeated")("help,h", "this text");
 }
 
-int Run(const std::vector<std::string>& words, SignalWaiter& signals) {
+// The same command line without --supervise, which the child must not see.
+int Supervise(const std::vector<std::string>& words, const std::string& self, const RunArguments& run,
+              SignalWaiter& signals) {
+  if (run.restore == "none") {
+    return Usage(
+        "--supervise repeats the command line, and --restore none would begin anew each time: "
+        "begin once without --supervise");
+  }
+  SuperviseArguments arguments;
+  arguments.definition = run.definition;
+  arguments.command = {self, "run"};
+  for (const std::string& word : words) {
+    if (word != "--supervise") arguments.command.push_back(word);
+  }
+  return Code(SuperviseCommand(arguments, signals));
+}
+
+int Run(const std::vector<std::string>& words, const std::string& self, SignalWaiter& signals) {
   RunArguments run;
   po::options_description options("weir run JOB [options]");
   AddDefinitionOptions(options);
@@ -116,7 +133,8 @@ int Run(const std::vector<std::string>& words, SignalWaiter& signals) {
       "allow-non-restored-state", po::bool_switch(&run.allow_non_restored_state),
       "drop the state of operators that the definition lacks")(
       "workers", po::value<int64_t>(), "threads that run tasks (default: cores)")("quiet", po::bool_switch(&run.quiet),
-                                                                                  "no status lines");
+                                                                                  "no status lines")(
+      "supervise", "run the job in a child process and start that again when it dies");
   const po::variables_map vm = ParseArguments(words, options, "job");
   if (PrintHelp(vm, options)) return 0;
   std::string problem;
@@ -125,6 +143,7 @@ int Run(const std::vector<std::string>& words, SignalWaiter& signals) {
                        ReadNumber(vm, "assume", 0, INT64_MAX, run.assume, problem) &&
                        ReadNumber(vm, "workers", 1, kWorkersMax, run.workers, problem);
   if (!numbers) return Usage(problem);
+  if (vm.count("supervise") != 0) return Supervise(words, self, run, signals);
   return Code(RunCommand(run, signals));
 }
 
@@ -168,7 +187,7 @@ int Demo(const std::vector<std::string>& words, const std::string& self, SignalW
 
 int Dispatch(const std::string& self, const std::string& verb, const std::vector<std::string>& words,
              std::optional<SignalWaiter>& signals) {
-  if (verb == "run") return Run(words, *signals);
+  if (verb == "run") return Run(words, self, *signals);
   if (verb == "validate") return Validate(words);
   if (verb == "state") return State(words);
   if (verb == "schema") return Code(SchemaCommand());

@@ -1,21 +1,18 @@
-// `weir run`: a job from its definition to its last checkpoint.
-#include <algorithm>
+// `weir run`: a job from its definition to its last checkpoint, started again when it fails.
 #include <iostream>
-#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/fault_site.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "jobs/definition_command.h"
-#include "jobs/job.h"
-#include "jobs/status_line.h"
-#include "state/rocksdb_store.h"
+#include "jobs/job_attempt.h"
+#include "jobs/restart_strategy.h"
 
 namespace weir::jobs {
 namespace {
-
-// The time that a SIGTERM leaves for the last checkpoint to be applied; a supervisor kills soon after.
-constexpr Duration kStopTimeoutMax = std::chrono::seconds(4);
 
 checkpoint::RestoreRequest RequestOf(const RunArguments& arguments) {
   using From = checkpoint::RestoreRequest::From;
@@ -31,37 +28,89 @@ checkpoint::RestoreRequest RequestOf(const RunArguments& arguments) {
   return request;
 }
 
-ExitCode Finish(const Job& job) {
-  const std::string& name = job.definition().name;
-  switch (job.state()) {
-    case JobState::kFinished: LogInfo("job \"" + name + "\" finished"); return ExitCode::kOk;
-    case JobState::kStopped:
-      LogInfo("job \"" + name + "\" stopped at checkpoint " + std::to_string(job.checkpoint_stats().applied_number));
-      return ExitCode::kOk;
-    case JobState::kStoppedUnapplied:
-      LogWarning("job \"" + name + "\" stopped: " + job.cause().message());
-      return ExitCode::kStoppedUnapplied;
-    default: break;
-  }
-  LogError("job \"" + name + "\" failed: " + job.cause().ToString());
-  return ExitCodeOf(job.cause(), true);
+// What a restart in the same process asks for: the newest checkpoint, once there is one of the line that was chosen.
+checkpoint::RestoreRequest RestartRequestOf(checkpoint::RestoreRequest request) {
+  request.from = checkpoint::RestoreRequest::From::kLatest;
+  request.path.clear();
+  request.rewind.reset();
+  return request;
 }
 
-// Until the job has ended; a stop signal cuts a last checkpoint.
-void Watch(Job& job, SignalWaiter& signals, const Clock& clock, bool quiet) {
-  StatusLine status(clock, StandardErrorIsTerminal());
-  while (job.state() <= JobState::kStopping) {
-    const SignalWaiter::Event event = signals.WaitFor(std::chrono::seconds(1));
-    if (event == SignalWaiter::Event::kStop) {
-      status.End();
-      LogInfo("stopping after a last checkpoint");
-      job.RequestStop(std::min(kStopTimeoutMax, job.definition().stop_timeout));
-    } else if (event == SignalWaiter::Event::kTimeout && !quiet) {
-      status.Print(job);
+// Runs a job until it has ended for good, attempt after attempt.
+class JobRunner {
+ public:
+  JobRunner(const JobDefinition& definition, checkpoint::RestoreRequest restore, AttemptPorts ports)
+      : definition_(definition),
+        restore_(std::move(restore)),
+        ports_(ports),
+        strategy_(definition.restart, *ports.random) {}
+
+  ExitCode Run() {
+    while (true) {
+      const MonotonicTime began = ports_.clock->Now();
+      const AttemptEnd end = RunAttempt(definition_, restore_, strategy_.restarts(), ports_);
+      if (end.state != JobState::kFailed) return Ended(end);
+      if (!CanRestart(end.cause, end.had_begun)) return Failed(end);
+      const std::optional<Duration> delay = strategy_.OnFailure(began, ports_.clock->Now());
+      if (strategy_.first_of_row()) first_failure_ = end.cause;
+      if (!delay.has_value()) return definition_.restart.kind == RestartKind::kNone ? Failed(end) : GaveUp(end);
+      if (end.had_begun) restore_ = RestartRequestOf(std::move(restore_));
+      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*delay).count();
+      LogWarning(What(end) + end.cause.ToString() + "; restart " + std::to_string(strategy_.restarts()) + " in " +
+                 std::to_string(ms) + " ms");
+      if (StopsWithin(*delay)) return StoppedWaiting();
     }
   }
-  status.End();
-}
+
+ private:
+  std::string Name() const { return "job \"" + definition_.name + "\""; }
+  std::string What(const AttemptEnd& end) const {
+    return end.had_started ? Name() + " failed: " : Name() + " was not started: ";
+  }
+
+  bool StopsWithin(Duration delay) {
+    const MonotonicTime until = ports_.clock->Now() + delay;
+    for (Duration left = delay; left > Duration::zero(); left = until - ports_.clock->Now()) {
+      if (ports_.signals->WaitFor(left) == SignalWaiter::Event::kStop) return true;
+    }
+    return false;
+  }
+
+  ExitCode Ended(const AttemptEnd& end) const {
+    if (end.state == JobState::kStoppedUnapplied) {
+      LogWarning(Name() + " stopped: " + end.cause.message());
+      return ExitCode::kStoppedUnapplied;
+    }
+    const bool finished = end.state == JobState::kFinished;
+    LogInfo(Name() + (finished ? " finished" : " stopped at checkpoint " + std::to_string(end.applied)));
+    return ExitCode::kOk;
+  }
+
+  ExitCode Failed(const AttemptEnd& end) const {
+    LogError(What(end) + end.cause.ToString());
+    return ExitCodeOf(end.cause, end.had_started);
+  }
+
+  // The root cause first: what came after it may be its echo.
+  ExitCode GaveUp(const AttemptEnd& end) const {
+    std::string text = Name() + " failed: " + first_failure_.ToString();
+    if (end.cause.ToString() != first_failure_.ToString()) text += "; the last failure: " + end.cause.ToString();
+    LogError(text + "; gave up after " + std::to_string(strategy_.restarts()) + " restarts (" + strategy_.Bound() +
+             ")");
+    return ExitCode::kGaveUp;
+  }
+
+  ExitCode StoppedWaiting() const {
+    LogWarning(Name() + " stopped while it waited for a restart: the next start goes on from the newest checkpoint");
+    return ExitCode::kJobFailed;
+  }
+
+  const JobDefinition& definition_;
+  checkpoint::RestoreRequest restore_;
+  const AttemptPorts ports_;
+  RestartStrategy strategy_;
+  Status first_failure_;  // of the row
+};
 
 }  // namespace
 
@@ -84,34 +133,14 @@ ExitCode RunCommand(const RunArguments& arguments, SignalWaiter& signals) {
 
   const SystemClock clock;
   const auto random = NewSystemRandom();
-  const auto workers = NewThreadWorkerFactory();
-  state::StateBudget budget(parsed->job.state_bytes_max);
-  const auto stores = state::NewRocksDbStoreFactory(budget);
-  const uint32_t threads = arguments.workers == 0 ? ProcessorCount() : arguments.workers;
-  const auto executor = operators::NewThreadExecutor(*workers, clock, {.threads = threads});
-
-  JobPorts ports;
+  AttemptPorts ports;
+  ports.connections = &connections;
   ports.clock = &clock;
-  ports.file_system = &connections.file_system();
   ports.random = random.get();
-  ports.workers = workers.get();
-  ports.executor = executor.get();
-  ports.registry = &connections.registry();
-  ports.stores = stores.get();
-  ports.budget = &budget;
-  ports.on_done = [&signals] { signals.Wake(); };
-  auto job = Job::Start(std::move(parsed->job), {.restore = RequestOf(arguments)}, std::move(ports));
-  if (!job.has_value()) {
-    LogError("the job was not started: " + job.error().ToString());
-    executor->Stop();
-    return ExitCodeOf(job.error(), false);
-  }
-  for (const checkpoint::ReportLine& line : (*job)->report()) Log(line.level, line.text);
-  Watch(**job, signals, clock, arguments.quiet);
-  executor->Stop();
-  const ExitCode code = Finish(**job);
-  job->reset();
-  return code;
+  ports.signals = &signals;
+  ports.threads = arguments.workers == 0 ? ProcessorCount() : arguments.workers;
+  ports.quiet = arguments.quiet;
+  return JobRunner(parsed->job, RequestOf(arguments), ports).Run();
 }
 
 }  // namespace weir::jobs

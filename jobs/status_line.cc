@@ -42,6 +42,7 @@ std::string StatusLine::Text(const Job& job, Duration since) {
   if (stats.failed > 0) text += ", " + std::to_string(stats.failed) + " failed: " + stats.last_failure;
   if (now.bad_records > 0) text += ", " + GroupDigits(now.bad_records) + " bad records";
   if (now.lag_records >= 0) text += ", lag " + GroupDigits(static_cast<uint64_t>(now.lag_records));
+  if (restarts_ > 0) text += ", " + std::to_string(restarts_) + (restarts_ == 1 ? " restart" : " restarts");
   text += ", " + std::to_string(ResidentBytes() >> 20) + " MiB";
   before_ = now;
   return text;

@@ -12,7 +12,9 @@ namespace weir::jobs {
 
 class StatusLine {
  public:
-  StatusLine(const Clock& clock, bool terminal) : clock_(clock), terminal_(terminal), last_(clock.Now()) {}
+  // `restarts`: of the job in this process so far.
+  StatusLine(const Clock& clock, bool terminal, uint64_t restarts)
+      : clock_(clock), terminal_(terminal), restarts_(restarts), last_(clock.Now()) {}
 
   // Each second.
   void Print(const Job& job);
@@ -24,6 +26,7 @@ class StatusLine {
 
   const Clock& clock_;
   const bool terminal_;
+  const uint64_t restarts_;
   MonotonicTime last_;
   Job::Rates before_;
   bool open_ = false;

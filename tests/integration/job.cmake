@@ -23,6 +23,8 @@ weir_add_test(job_golden_test ${CMAKE_CURRENT_SOURCE_DIR}/job_golden_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 weir_add_test(job_bad_input_test ${CMAKE_CURRENT_SOURCE_DIR}/job_bad_input_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(job_restart_test ${CMAKE_CURRENT_SOURCE_DIR}/job_restart_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(job_case_test
   ${CMAKE_CURRENT_SOURCE_DIR}/job_position_case_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/job_state_case_test.cc

@@ -11,7 +11,7 @@ namespace weir::job_test {
 
 using Json = nlohmann::ordered_json;
 
-// A job with a name, checkpoints each 100 ms in <folder>/checkpoints, and no nodes yet.
+// A job with a name, checkpoints each 100 ms in <folder>/checkpoints, without restarts, and no nodes yet.
 Json EmptyJob(const JobFolder& folder, const std::string& name);
 Json KafkaSource(kafka_test::KafkaWorld& world, const std::string& id, const std::string& topic,
                  const std::string& format);

@@ -128,6 +128,34 @@ TEST_F(DefinitionTest, IsTheSameFromJsonAndYaml) {
   }
 }
 
+TEST_F(DefinitionTest, ReadsTheRestartStrategyAndWarnsOfAnothersOptions) {
+  const auto with = [&](const std::string& restart) {
+    return Parse(R"({"name": "j", "restart": )" + restart +
+                 R"(, "sources": [{"id": "in", "connector": "feed", "topics": "t"}],
+                    "sinks": [{"id": "out", "connector": "shelf", "path": "p", "input": "in"}]})");
+  };
+  EXPECT_EQ(Parse(kJson)->job.restart.kind, RestartKind::kExponentialDelay);
+  EXPECT_EQ(Parse(kJson)->job.restart.attempts_max, 100U);
+  const auto fixed = with(R"({"strategy": "fixed-delay", "delay": "250ms", "attempts-max": 7})");
+  ASSERT_TRUE(fixed.has_value());
+  EXPECT_EQ(fixed->job.restart.kind, RestartKind::kFixedDelay);
+  EXPECT_EQ(fixed->job.restart.delay, std::chrono::milliseconds(250));
+  EXPECT_EQ(fixed->job.restart.attempts_max, 7U);
+  EXPECT_TRUE(fixed->warnings.empty());
+  const auto mixed = with(R"({"strategy": "failure-rate", "failures-max": 2, "attempts-max": 7})");
+  ASSERT_TRUE(mixed.has_value());
+  EXPECT_EQ(mixed->job.restart.kind, RestartKind::kFailureRate);
+  EXPECT_EQ(mixed->job.restart.failures_max, 2U);
+  ASSERT_EQ(mixed->warnings.size(), 1U);
+  EXPECT_EQ(
+      ToString(mixed->warnings.front()),
+      "job.json:1: warning: /restart/attempts-max: the restart strategy \"failure-rate\" does not use attempts-max "
+      "(value 7, expected no attempts-max)");
+  const auto unknown = with(R"({"strategy": "fixed", "attempts-max": 0})");
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_EQ(unknown.error().size(), 2U);
+}
+
 TEST_F(DefinitionTest, ReportsEveryProblemWithItsLine) {
   const char* json = R"({
   "name": "a/b",
