@@ -32,6 +32,8 @@ constexpr auto kSites = std::to_array<std::string_view>({
     "file.marker-replaced",
     "file.part-fsynced",
     "file.part-renamed",
+    "savepoint.before-metadata",
+    "savepoint.file-copied",
     "start.after-fence",
     "start.after-peek",
     "start.after-publish",

@@ -70,6 +70,17 @@ uint64_t ResidentBytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+bool WaitForProcess(int64_t pid, Duration timeout) {
+  // A descriptor of the process becomes readable when it ends.
+  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
+  if (descriptor < 0) return errno == ESRCH;
+  pollfd waited{descriptor, POLLIN, 0};
+  const timespec time = ToTimespec(timeout);
+  const int ended = ppoll(&waited, 1, &time, nullptr);
+  close(descriptor);
+  return ended == 1;
+}
+
 SignalWaiter::SignalWaiter() {
   const sigset_t set = WaitedSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
@@ -94,8 +105,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const std::vector<std:
   const pid_t pid = fork();
   if (pid < 0) return Error(Status::Internal(std::string("fork: ") + std::strerror(errno)));
   if (pid == 0) {
-    const sigset_t set = WaitedSignals();
-    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    // The mask is inherited: a stop that comes before the child waits for signals itself is kept for it.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(127);  // died before that was set
     execvp(argv[0], argv.data());
@@ -116,14 +126,7 @@ void ChildProcess::Signal(int number) {
 
 std::optional<int> ChildProcess::WaitFor(Duration timeout) {
   if (status_.has_value()) return status_;
-  // A descriptor of the process becomes readable when it ends.
-  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
-  if (descriptor >= 0) {
-    pollfd waited{descriptor, POLLIN, 0};
-    const timespec time = ToTimespec(timeout);
-    ppoll(&waited, 1, &time, nullptr);
-    close(descriptor);
-  }
+  WaitForProcess(pid_, timeout);
   int status = 0;
   if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

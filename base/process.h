@@ -27,6 +27,9 @@ uint32_t ProcessorCount();
 // Resident size now, in bytes; 0 if unknown.
 uint64_t ResidentBytes();
 
+// Waits until the process is gone, at most `timeout`; true if it is.
+bool WaitForProcess(int64_t pid, Duration timeout);
+
 // SIGINT and SIGTERM as values instead of sudden death. Make it before any other thread exists: threads inherit the
 // mask.
 class SignalWaiter {

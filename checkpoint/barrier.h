@@ -16,7 +16,6 @@ enum class AfterBarrier : uint8_t {
 
 struct CheckpointBarrier {
   CheckpointId id;
-  bool savepoint = false;
   AfterBarrier then = AfterBarrier::kGoOn;
 
   friend bool operator==(const CheckpointBarrier&, const CheckpointBarrier&) = default;

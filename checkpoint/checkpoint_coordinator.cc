@@ -58,7 +58,10 @@ CheckpointCoordinator::CheckpointCoordinator(CoordinatorOptions options, Coordin
   }
 }
 
-CheckpointCoordinator::~CheckpointCoordinator() = default;
+CheckpointCoordinator::~CheckpointCoordinator() {
+  exporter_.reset();
+  AbandonSavepoints(Status::Cancelled("the job has ended"));
+}
 
 void CheckpointCoordinator::Start(std::vector<CoordinatedTask> tasks) {
   WEIR_CHECK(tasks_.empty());
@@ -92,7 +95,9 @@ bool CheckpointCoordinator::Step() {
   }
   if (outcome_ == Outcome::kRunning) progress |= StepAppliers();
   if (outcome_ == Outcome::kRunning) progress |= TellApplied();
-  if (outcome_ == Outcome::kRunning && last_.has_value() && unapplied_.empty()) {
+  if (outcome_ == Outcome::kRunning && last_.has_value() && unapplied_.empty() &&
+      std::ranges::none_of(savepoints_, [](const Savepoint& one) { return one.checkpoint.has_value(); })) {
+    AbandonSavepoints(Status::FailedPrecondition("the job took its last checkpoint before"));
     outcome_ = last_is_end_ ? Outcome::kFinished : Outcome::kStopped;
     progress = true;
   }
@@ -105,7 +110,7 @@ MonotonicTime CheckpointCoordinator::NextDeadline() const {
     next = std::min(next, pending_->triggered() + options_.timeout);
   } else if (!pending_.has_value() && !last_.has_value()) {
     MonotonicTime due = std::max(last_trigger_ + options_.interval, last_end_ + options_.min_pause);
-    if (requested_.has_value() || InputOver()) due = last_end_;
+    if (requested_.has_value() || SavepointWaits() || InputOver()) due = last_end_;
     if (last_failed_) due = std::max(due, last_end_ + std::min(options_.interval, kPauseAfterFailureMax));
     next = std::min(next, due);
   }
@@ -117,6 +122,21 @@ MonotonicTime CheckpointCoordinator::NextDeadline() const {
 
 void CheckpointCoordinator::TriggerNow(AfterBarrier then) {
   requested_ = std::max(requested_.value_or(AfterBarrier::kGoOn), then);
+}
+
+void CheckpointCoordinator::TriggerSavepoint(SavepointRequest request) {
+  savepoints_.push_back({.request = std::move(request), .checkpoint = std::nullopt});
+  if (exporter_ == nullptr) exporter_ = ports_.workers->NewWorker("weir-savepoint");
+}
+
+bool CheckpointCoordinator::SavepointWaits() const {
+  return std::ranges::any_of(savepoints_, [](const Savepoint& one) { return !one.checkpoint.has_value(); });
+}
+
+void CheckpointCoordinator::AbandonSavepoints(const Status& cause) {
+  for (Savepoint& one : std::exchange(savepoints_, {})) {
+    one.request.done(Error(cause.WithContext("no savepoint in " + one.request.folder)));
+  }
 }
 
 bool CheckpointCoordinator::Full() const {
@@ -191,6 +211,20 @@ void CheckpointCoordinator::Handle(Published event) {
   }
 }
 
+void CheckpointCoordinator::Handle(Exported event) {
+  const auto exported = std::ranges::find_if(savepoints_, [&event](const Savepoint& one) {
+    return one.checkpoint == event.id && one.request.folder == event.folder;
+  });
+  if (exported == savepoints_.end()) return;
+  SavepointRequest request = std::move(exported->request);
+  savepoints_.erase(exported);
+  if (event.status.ok()) {
+    request.done(event.id);
+  } else {
+    request.done(Error(std::move(event.status)));
+  }
+}
+
 bool CheckpointCoordinator::InputOver() const { return has_sources_ && sources_running_.empty(); }
 
 bool CheckpointCoordinator::DueNow(MonotonicTime now) const {
@@ -199,7 +233,7 @@ bool CheckpointCoordinator::DueNow(MonotonicTime now) const {
   if (last_failed_ && now < last_end_ + std::min(options_.interval, kPauseAfterFailureMax)) return false;
   if (InputOver() || requested_.value_or(AfterBarrier::kGoOn) != AfterBarrier::kGoOn) return true;
   if (Full()) return false;  // its barrier would wait behind the rows that the sinks do not take
-  if (requested_.has_value()) return true;
+  if (requested_.has_value() || SavepointWaits()) return true;
   return now >= last_trigger_ + options_.interval && now >= last_end_ + options_.min_pause;
 }
 
@@ -214,6 +248,9 @@ void CheckpointCoordinator::Trigger(MonotonicTime now) {
   }
   enumerators_ = std::move(*enumerators);
   pending_.emplace(barrier, subtasks_, now);
+  for (Savepoint& one : savepoints_) {
+    if (!one.checkpoint.has_value()) one.checkpoint = barrier.id;
+  }
   publisher_->Submit([this, storage = ports_.storage, id = barrier.id] {
     Status status = storage->Begin(id.number);
     if (!status.ok()) events_.Post(Published{id, {.fate = PublishFate::kNotPublished, .status = std::move(status)}});
@@ -246,7 +283,6 @@ CheckpointMetadata CheckpointCoordinator::BuildMetadata() const {
   }
   metadata.enumerators = enumerators_;
   metadata.created_wall_ns = ports_.clock->WallNs();
-  metadata.savepoint = pending_->barrier().savepoint;
   return metadata;
 }
 
@@ -283,18 +319,23 @@ void CheckpointCoordinator::Publish() {
   FAULT_SITE("checkpoint.state-written");
   publishing_ = BuildMetadata();
   if (Status status = AddOutput(*publishing_); !status.ok()) return Fail(std::move(status));
-  publisher_->Submit([this, storage = ports_.storage, metadata = *publishing_, retain = options_.retain] {
-    PublishOutcome outcome = storage->Publish(metadata);
-    if (outcome.fate != PublishFate::kDurable) {
-      events_.Post(Published{metadata.id, std::move(outcome)});
-      return;
-    }
-    // Looked for before the coordinator may trigger the next one, whose files no metadata names yet.
-    const Result<CheckpointStorage::Garbage> garbage = storage->FindGarbage(retain);
-    events_.Post(Published{metadata.id, std::move(outcome)});
-    const Status deleted = garbage.has_value() ? storage->DeleteGarbage(*garbage) : garbage.error();
-    if (!deleted.ok()) LogWarning(deleted.WithContext("old checkpoints can't be deleted").ToString());
-  });
+  std::set<uint64_t> pinned;
+  for (const Savepoint& one : savepoints_) {
+    if (one.checkpoint.has_value()) pinned.insert(one.checkpoint->number);
+  }
+  publisher_->Submit(
+      [this, storage = ports_.storage, metadata = *publishing_, retain = options_.retain, pinned = std::move(pinned)] {
+        PublishOutcome outcome = storage->Publish(metadata);
+        if (outcome.fate != PublishFate::kDurable) {
+          events_.Post(Published{metadata.id, std::move(outcome)});
+          return;
+        }
+        // Looked for before the coordinator may trigger the next one, whose files no metadata names yet.
+        const Result<CheckpointStorage::Garbage> garbage = storage->FindGarbage(retain, pinned);
+        events_.Post(Published{metadata.id, std::move(outcome)});
+        const Status deleted = garbage.has_value() ? storage->DeleteGarbage(*garbage) : garbage.error();
+        if (!deleted.ok()) LogWarning(deleted.WithContext("old checkpoints can't be deleted").ToString());
+      });
 }
 
 void CheckpointCoordinator::Durable(MonotonicTime now) {
@@ -336,6 +377,9 @@ void CheckpointCoordinator::AbortPending(Status cause) {
   pending_.reset();
   publishing_.reset();
   enumerators_.clear();
+  for (Savepoint& one : savepoints_) {
+    if (one.checkpoint == id) one.checkpoint.reset();  // the next one will do
+  }
   for (const CoordinatedTask& task : tasks_) task.participant->NotifyCheckpointAborted(id);
   CountFailure(cause.WithContext(Name(id)));
 }
@@ -375,9 +419,20 @@ bool CheckpointCoordinator::TellApplied() {
     FAULT_SITE("apply.after-sources-told");
     stats_.applied_number = id.number;
     unapplied_.pop_front();
+    Export(id);
     progress = true;
   }
   return progress;
+}
+
+void CheckpointCoordinator::Export(CheckpointId id) {
+  for (const Savepoint& one : savepoints_) {
+    if (one.checkpoint != id) continue;
+    exporter_->Submit([this, storage = ports_.storage, id, folder = one.request.folder] {
+      Status status = ExportSavepoint(storage->file_system(), storage->CheckpointFolder(id.number), folder);
+      events_.Post(Exported{id, folder, std::move(status)});
+    });
+  }
 }
 
 void CheckpointCoordinator::Fail(Status cause) {
@@ -385,6 +440,7 @@ void CheckpointCoordinator::Fail(Status cause) {
   if (outcome_ != Outcome::kRunning) return;
   outcome_ = Outcome::kFailed;
   failure_ = std::move(cause);
+  AbandonSavepoints(failure_);
 }
 
 }  // namespace weir::checkpoint

@@ -26,6 +26,7 @@
 #include "checkpoint/participant.h"
 #include "checkpoint/pending_checkpoint.h"
 #include "checkpoint/restore.h"
+#include "checkpoint/savepoint.h"
 #include "checkpoint/system_applier.h"
 
 namespace weir::checkpoint {
@@ -117,12 +118,20 @@ class CheckpointCoordinator final : public Acknowledger {
   // may raise kGoOn to those.
   void TriggerNow(AfterBarrier then);
 
+  // The same, and when every system has that checkpoint it is exported. Repeated like any checkpoint until one is
+  // durable; a failed export fails the savepoint alone. A stop waits for it.
+  void TriggerSavepoint(SavepointRequest request);
+  // Savepoints that are not exported yet are given up: the job ends for `cause`.
+  void AbandonSavepoints(const Status& cause);
+
   Outcome outcome() const { return outcome_; }
   const Status& failure() const { return failure_; }
   // True while the sinks must not take rows: the output that waits has reached its bound (S8).
   bool OutputBlocked() const;
   // True when the checkpoint of a stop or of the end of input is durable: what waits now is its application (S9).
   bool LastCheckpointDurable() const { return last_.has_value(); }
+  // True when all that was durable is applied: what a stop still waits for are savepoints.
+  bool EverythingApplied() const { return unapplied_.empty(); }
   // What waits, by system: named when a stop's time is up.
   std::vector<UnconfirmedOutput> Unconfirmed() const;
   CheckpointStats stats() const;
@@ -149,12 +158,22 @@ class CheckpointCoordinator final : public Acknowledger {
     CheckpointId id;
     PublishOutcome outcome;
   };
-  using Event = std::variant<Acknowledged, Failed, Ended, Published>;
+  struct Exported {
+    CheckpointId id;
+    std::string folder;
+    Status status;
+  };
+  using Event = std::variant<Acknowledged, Failed, Ended, Published, Exported>;
+  struct Savepoint {
+    SavepointRequest request;
+    std::optional<CheckpointId> checkpoint;  // triggered for it
+  };
 
   void Handle(Acknowledged event);
   void Handle(Failed event);
   void Handle(Ended event);
   void Handle(Published event);
+  void Handle(Exported event);
   bool DueNow(MonotonicTime now) const;
   void Trigger(MonotonicTime now);
   void Publish();
@@ -165,6 +184,8 @@ class CheckpointCoordinator final : public Acknowledger {
   void CountFailure(const Status& cause);
   bool StepAppliers();
   bool TellApplied();
+  bool SavepointWaits() const;
+  void Export(CheckpointId id);
   bool Full() const;
   bool InputOver() const;
   void Fail(Status cause);
@@ -190,6 +211,7 @@ class CheckpointCoordinator final : public Acknowledger {
   std::set<SubtaskId> sources_running_;
   bool has_sources_ = false;
   std::optional<AfterBarrier> requested_;
+  std::vector<Savepoint> savepoints_;
   std::optional<CheckpointId> last_;  // no checkpoint follows this one
   bool last_is_end_ = false;
   MonotonicTime last_trigger_;
@@ -203,6 +225,7 @@ class CheckpointCoordinator final : public Acknowledger {
   // Last, so that they end first.
   std::vector<std::unique_ptr<SystemApplier>> appliers_;
   std::unique_ptr<Worker> publisher_;
+  std::unique_ptr<Worker> exporter_;  // from the first savepoint on: a copy must not hold up a checkpoint
 };
 
 }  // namespace weir::checkpoint

@@ -35,6 +35,12 @@ std::string WithoutTrailingSlash(std::string path) {
   return path;
 }
 
+// Where the paths of its state files start: a checkpoint shares files with its neighbours, a savepoint has its own.
+std::string StateRoot(const std::string& folder, const CheckpointMetadata& metadata) {
+  std::string own = WithoutTrailingSlash(folder);
+  return metadata.savepoint ? own : ParentDirectory(own);
+}
+
 Status CheckLength(FileSystem& fs, const std::string& path, uint64_t expected_bytes) {
   const Result<FileSystem::Info> info = fs.Stat(path);
   if (!info.has_value()) {
@@ -117,7 +123,7 @@ Result<CheckpointMetadata> ReadCheckpointFolder(FileSystem& fs, const std::strin
 
 Status VerifyCheckpointFolder(FileSystem& fs, const std::string& folder, const CheckpointMetadata& metadata,
                               CheckpointStorage::Verify verify) {
-  return VerifyStateFiles(fs, ParentDirectory(WithoutTrailingSlash(folder)), metadata, verify);
+  return VerifyStateFiles(fs, StateRoot(folder, metadata), metadata, verify);
 }
 
 CheckpointStorage::CheckpointStorage(FileSystem& fs, std::string root, std::string job)
@@ -295,12 +301,14 @@ PublishOutcome CheckpointStorage::Publish(const CheckpointMetadata& metadata) {
   return outcome;
 }
 
-Result<CheckpointStorage::Garbage> CheckpointStorage::FindGarbage(uint32_t retain) {
+Result<CheckpointStorage::Garbage> CheckpointStorage::FindGarbage(uint32_t retain, const std::set<uint64_t>& pinned) {
   WEIR_CHECK_GT(retain, 0U);
   Garbage garbage;
-  WEIR_ASSIGN_OR_RETURN(std::vector<uint64_t> durable, DurableNumbers());
-  if (durable.size() > retain) durable.resize(retain);
-  const std::set<uint64_t> retained(durable.begin(), durable.end());
+  WEIR_ASSIGN_OR_RETURN(const std::vector<uint64_t> durable, DurableNumbers());
+  std::set<uint64_t> retained;
+  for (size_t i = 0; i < durable.size(); ++i) {
+    if (i < retain || pinned.contains(durable[i])) retained.insert(durable[i]);
+  }
   WEIR_ASSIGN_OR_RETURN(const auto folders, ListCheckpointFolders(fs_, root_));
   for (const auto& [number, name] : folders) {
     // The greatest stays even if it was aborted: its number must not be used again.
@@ -355,7 +363,7 @@ Status CheckpointStorage::KeepAside(uint64_t number) {
 }
 
 Status CheckpointStorage::Import(const std::string& folder, UniqueId attempt, CheckpointMetadata& metadata) {
-  const std::string from_root = ParentDirectory(WithoutTrailingSlash(folder));
+  const std::string from_root = StateRoot(folder, metadata);
   if (from_root == root_) return Status::Ok();
   std::map<std::string, std::string> renamed;
   for (const state::StateFile& file : metadata.StateFiles()) {

@@ -88,19 +88,20 @@ class CheckpointStorage {
   PublishOutcome Publish(const CheckpointMetadata& metadata);
 
   // What may go, computed now: checkpoints beyond the newest `retain`, aborted folders below the newest, state files
-  // that no retained checkpoint names. To be called while no checkpoint is being taken; DeleteGarbage may run later.
+  // that no retained checkpoint names. `pinned`: numbers that are retained too, whatever their age. To be called while
+  // no checkpoint is being taken; DeleteGarbage may run later.
   struct Garbage {
     std::vector<std::string> files;
     std::vector<std::string> folders;
   };
-  Result<Garbage> FindGarbage(uint32_t retain);
+  Result<Garbage> FindGarbage(uint32_t retain, const std::set<uint64_t>& pinned = {});
   // As much as can be deleted is; the first failure comes back and is no reason to stop.
   Status DeleteGarbage(const Garbage& garbage);
   // Renames chk-<number> to chk-<number>.damaged.
   Status KeepAside(uint64_t number);
 
   // Brings the files of a checkpoint that lies elsewhere into shared/ (linked, else copied, fsynced) and changes the
-  // paths in `metadata`. `folder` is that checkpoint's own; its files' paths start at the folder above.
+  // paths in `metadata`. `folder` is that checkpoint's own.
   Status Import(const std::string& folder, UniqueId attempt, CheckpointMetadata& metadata);
 
  private:

@@ -38,6 +38,15 @@ struct SuperviseArguments {
 };
 // `weir run --supervise`: the same in a child process, which is started again if it dies by a signal.
 ExitCode SuperviseCommand(const SuperviseArguments& arguments, SignalWaiter& signals);
+
+struct SavepointArguments {
+  DefinitionArguments definition;  // says where the running job's storage is
+  std::string folder;              // for the savepoint; empty: none
+  bool stop = false;
+  bool drain = false;
+};
+// `weir savepoint` and `weir stop`: asks the running job and waits.
+ExitCode SavepointCommand(const SavepointArguments& arguments);
 ExitCode ValidateCommand(const DefinitionArguments& arguments);
 // `path`: a checkpoint's folder, its `_metadata`, or a job's folder (its newest checkpoint).
 ExitCode StateShowCommand(const std::string& path);

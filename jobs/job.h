@@ -54,7 +54,10 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  void RequestStop(Duration timeout) { control_->RequestStop(timeout); }
+  void RequestStop(Duration timeout, bool drain = false) { control_->RequestStop(timeout, drain); }
+  void RequestSavepoint(checkpoint::SavepointRequest request) { control_->RequestSavepoint(std::move(request)); }
+  // The job's folder in the storage.
+  const std::string& storage_root() const { return storage_->root(); }
   JobState state() const { return control_->state(); }
   Status cause() const { return control_->cause(); }
   checkpoint::CheckpointStats checkpoint_stats() const { return control_->stats(); }

@@ -1,10 +1,13 @@
 #include "jobs/job_attempt.h"
 
 #include <algorithm>
+#include <future>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "base/log.h"
+#include "jobs/control_socket.h"
 #include "jobs/status_line.h"
 #include "state/rocksdb_store.h"
 
@@ -13,6 +16,44 @@ namespace {
 
 // The time that a SIGTERM leaves for the last checkpoint to be applied; a supervisor kills soon after.
 constexpr Duration kStopTimeoutMax = std::chrono::seconds(4);
+
+// What a client of the control socket asks for; waits until it is done. The job always answers, at its end at the
+// latest.
+Result<uint64_t> TakeSavepoint(Job& job, const ControlRequest& request) {
+  const auto promise = std::make_shared<std::promise<Result<CheckpointId>>>();
+  std::future<Result<CheckpointId>> exported = promise->get_future();
+  job.RequestSavepoint({.folder = request.savepoint_folder,
+                        .done = [promise](Result<CheckpointId> result) { promise->set_value(std::move(result)); }});
+  if (request.stop) job.RequestStop(job.definition().stop_timeout, request.drain);
+  const Result<CheckpointId> result = exported.get();
+  if (!result.has_value()) return Error(result.error());
+  LogInfo("savepoint at checkpoint " + std::to_string(result->number) + ": " + request.savepoint_folder);
+  return result->number;
+}
+
+Result<uint64_t> Obey(Job& job, const std::shared_future<void>& ended, const ControlRequest& request) {
+  uint64_t checkpoint = 0;
+  if (!request.savepoint_folder.empty()) {
+    WEIR_ASSIGN_OR_RETURN(checkpoint, TakeSavepoint(job, request));
+  } else {
+    job.RequestStop(job.definition().stop_timeout, request.drain);
+  }
+  if (!request.stop) return checkpoint;
+  ended.wait();
+  const Status cause = job.cause();
+  if (!cause.ok()) return Error(cause);
+  return checkpoint;
+}
+
+// Without it the job runs all the same: some file systems hold no sockets.
+std::unique_ptr<ControlServer> OpenControlSocket(Job& job, std::shared_future<void> ended, WorkerFactory& workers) {
+  auto server = ControlServer::Start(
+      job.storage_root(), workers,
+      [&job, ended = std::move(ended)](const ControlRequest& request) { return Obey(job, ended, request); });
+  if (server.has_value()) return std::move(*server);
+  LogWarning(server.error().WithContext("weir savepoint and weir stop can't reach this job").ToString());
+  return nullptr;
+}
 
 // Until the job has ended; a stop signal cuts a last checkpoint.
 void Watch(Job& job, uint64_t restarts, const AttemptPorts& ports) {
@@ -47,7 +88,11 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
   job_ports.registry = &ports.connections->registry();
   job_ports.stores = stores.get();
   job_ports.budget = &budget;
-  job_ports.on_done = [signals = ports.signals] { signals->Wake(); };
+  const auto ended = std::make_shared<std::promise<void>>();
+  job_ports.on_done = [signals = ports.signals, ended] {
+    ended->set_value();
+    signals->Wake();
+  };
   auto job = Job::Start(definition, {.restore = restore}, std::move(job_ports));
   AttemptEnd end;
   if (!job.has_value()) {
@@ -56,7 +101,10 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
     return end;
   }
   for (const checkpoint::ReportLine& line : (*job)->report()) Log(line.level, line.text);
-  Watch(**job, restarts, ports);
+  {
+    const std::unique_ptr<ControlServer> control = OpenControlSocket(**job, ended->get_future().share(), *workers);
+    Watch(**job, restarts, ports);
+  }
   executor->Stop();
   end.state = (*job)->state();
   end.cause = (*job)->cause();

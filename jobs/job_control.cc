@@ -51,9 +51,40 @@ void JobControl::Begin(JobControlOptions options) {
   options_.ports.coordinated = this;
 }
 
-void JobControl::RequestStop(Duration timeout) {
+JobControl::~JobControl() { AbandonSavepoints(Status::Cancelled("the job has ended")); }
+
+void JobControl::RequestStop(Duration timeout, bool drain) {
+  if (drain) drain_.store(true);
   stop_timeout_ns_.store(timeout.count());
   wakeup_.Wake();
+}
+
+void JobControl::RequestSavepoint(checkpoint::SavepointRequest request) {
+  {
+    std::lock_guard lock(mutex_);
+    savepoints_.push_back(std::move(request));
+  }
+  // One that comes after the end is looked at by nobody else.
+  if (state() > JobState::kStopping) AbandonSavepoints(Status::FailedPrecondition("the job is not running"));
+  wakeup_.Wake();
+}
+
+void JobControl::TakeSavepointRequests() {
+  std::vector<checkpoint::SavepointRequest> taken;
+  {
+    std::lock_guard lock(mutex_);
+    taken.swap(savepoints_);
+  }
+  for (checkpoint::SavepointRequest& request : taken) coordinator_->TriggerSavepoint(std::move(request));
+}
+
+void JobControl::AbandonSavepoints(const Status& cause) {
+  std::vector<checkpoint::SavepointRequest> taken;
+  {
+    std::lock_guard lock(mutex_);
+    taken.swap(savepoints_);
+  }
+  for (checkpoint::SavepointRequest& request : taken) request.done(Error(cause));
 }
 
 Status JobControl::cause() const {
@@ -183,10 +214,11 @@ void JobControl::StartCoordinator() {
 }
 
 bool JobControl::StepRunning() {
+  TakeSavepointRequests();
   if (state() == JobState::kRunning && stop_timeout_ns_.load() >= 0) {
     state_.store(JobState::kStopping);
     stop_deadline_ = options_.ports.clock->Now() + Duration(stop_timeout_ns_.load());
-    coordinator_->TriggerNow(checkpoint::AfterBarrier::kStop);
+    coordinator_->TriggerNow(drain_.load() ? checkpoint::AfterBarrier::kDrain : checkpoint::AfterBarrier::kStop);
   }
   const bool progress = coordinator_->Step();
   {
@@ -209,6 +241,7 @@ bool JobControl::StepRunning() {
 // S9: a stop waits for `applied` until its time is up, and then says what waits.
 void JobControl::CheckStop() {
   if (!stop_deadline_.has_value() || options_.ports.clock->Now() < *stop_deadline_) return;
+  if (coordinator_->LastCheckpointDurable() && coordinator_->EverythingApplied()) return;  // an export is under way
   std::string text;
   if (!coordinator_->LastCheckpointDurable()) {
     text = "stopped without a last checkpoint: the next start goes on from checkpoint " +
@@ -229,6 +262,10 @@ void JobControl::End(JobState state, Status cause) {
     cause_ = std::move(cause);
   }
   state_.store(state);
+  // After the state has changed: who asks from now on sees it and answers for itself.
+  const Status ended = cause_.ok() ? Status::Cancelled("the job has ended") : cause_;
+  if (coordinator_ != nullptr) coordinator_->AbandonSavepoints(ended);
+  AbandonSavepoints(ended);
   options_.on_done();
 }
 

@@ -70,11 +70,15 @@ class JobControl final : public operators::Runnable,
  public:
   // The tasks and hosts are made after it (they need an Acknowledger) and added by Begin.
   explicit JobControl(Wakeup& wakeup) : wakeup_(wakeup), worker_events_(wakeup) {}
+  ~JobControl() override;
   // Before the first Step.
   void Begin(JobControlOptions options);
 
-  // Any thread: cut a last checkpoint and end when it is applied, or at the latest after `timeout`.
-  void RequestStop(Duration timeout);
+  // Any thread: cut a last checkpoint and end when it is applied, or at the latest after `timeout`; savepoints that
+  // were asked for before are exported all the same. `drain`: sources end their input first, the job is over.
+  void RequestStop(Duration timeout, bool drain = false);
+  // Any thread, at any time; `request.done` is always called.
+  void RequestSavepoint(checkpoint::SavepointRequest request);
   // Any thread.
   JobState state() const { return state_.load(); }
   // Once the state is final. ok for kFinished and kStopped.
@@ -100,20 +104,24 @@ class JobControl final : public operators::Runnable,
   void StartCoordinator();
   bool StepRunning();
   void CheckStop();
+  void TakeSavepointRequests();
+  void AbandonSavepoints(const Status& cause);
   void End(JobState state, Status cause);
 
   Wakeup& wakeup_;
   JobControlOptions options_;  // set once
 
   std::atomic<JobState> state_{JobState::kStarting};
+  std::atomic<bool> drain_{false};            // set before stop_timeout_ns_
   std::atomic<int64_t> stop_timeout_ns_{-1};  // -1: no stop was asked for
 
   mutable std::mutex mutex_;
-  std::vector<Call> early_;            // guarded by mutex_: came before the coordinator
-  bool coordinator_ready_ = false;     // guarded by mutex_
-  Status cause_;                       // guarded by mutex_
-  std::optional<Status> outside_;      // guarded by mutex_: a failure that is no task's
-  checkpoint::CheckpointStats stats_;  // guarded by mutex_
+  std::vector<Call> early_;                               // guarded by mutex_: came before the coordinator
+  bool coordinator_ready_ = false;                        // guarded by mutex_
+  Status cause_;                                          // guarded by mutex_
+  std::optional<Status> outside_;                         // guarded by mutex_: a failure that is no task's
+  std::vector<checkpoint::SavepointRequest> savepoints_;  // guarded by mutex_: for the coordinator
+  checkpoint::CheckpointStats stats_;                     // guarded by mutex_
 
   // Control lane only.
   Mailbox<Status> worker_events_;  // the first checkpoint's publication

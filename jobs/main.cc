@@ -25,6 +25,8 @@ constexpr const char* kUsage =
     "weir - stream processing with exactly-once checkpoints\n"
     "\n"
     "  weir run JOB [options]       run the job of a definition (JSON or YAML)\n"
+    "  weir savepoint JOB --to DIR  copy a running job's state to a folder [--stop] [--drain]\n"
+    "  weir stop JOB [--drain]      stop a running job after a last checkpoint\n"
     "  weir validate JOB [options]  check a definition and report every problem\n"
     "  weir state show PATH         offsets, operators and sizes of a checkpoint\n"
     "  weir schema                  print the JSON schema of definitions\n"
@@ -147,6 +149,35 @@ int Run(const std::vector<std::string>& words, const std::string& self, SignalWa
   return Code(RunCommand(run, signals));
 }
 
+int Savepoint(const std::vector<std::string>& words) {
+  SavepointArguments arguments;
+  po::options_description options("weir savepoint JOB --to FOLDER [options]");
+  AddDefinitionOptions(options);
+  options.add_options()("to", po::value(&arguments.folder), "a new or empty folder for the savepoint")(
+      "stop", po::bool_switch(&arguments.stop), "the job stops behind the savepoint")(
+      "drain", po::bool_switch(&arguments.drain), "the job ends its input and stops: it is over");
+  const po::variables_map vm = ParseArguments(words, options, "job");
+  if (PrintHelp(vm, options)) return 0;
+  std::string problem;
+  if (!ReadDefinition(vm, arguments.definition, problem)) return Usage(problem);
+  if (arguments.folder.empty()) return Usage("weir savepoint needs --to FOLDER");
+  arguments.stop = arguments.stop || arguments.drain;
+  return Code(SavepointCommand(arguments));
+}
+
+int Stop(const std::vector<std::string>& words) {
+  SavepointArguments arguments;
+  arguments.stop = true;
+  po::options_description options("weir stop JOB [options]");
+  AddDefinitionOptions(options);
+  options.add_options()("drain", po::bool_switch(&arguments.drain), "the job ends its input first: it is over");
+  const po::variables_map vm = ParseArguments(words, options, "job");
+  if (PrintHelp(vm, options)) return 0;
+  std::string problem;
+  if (!ReadDefinition(vm, arguments.definition, problem)) return Usage(problem);
+  return Code(SavepointCommand(arguments));
+}
+
 int Validate(const std::vector<std::string>& words) {
   po::options_description options("weir validate JOB [options]");
   AddDefinitionOptions(options);
@@ -189,6 +220,8 @@ int Dispatch(const std::string& self, const std::string& verb, const std::vector
              std::optional<SignalWaiter>& signals) {
   if (verb == "run") return Run(words, self, *signals);
   if (verb == "validate") return Validate(words);
+  if (verb == "savepoint") return Savepoint(words);
+  if (verb == "stop") return Stop(words);
   if (verb == "state") return State(words);
   if (verb == "schema") return Code(SchemaCommand());
   if (verb == "demo") return Demo(words, self, *signals);

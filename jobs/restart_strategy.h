@@ -30,8 +30,8 @@ struct RestartSettings {
 
 // Could the same job fare better if it were started again? Not where a person has to act first (a record that the
 // policy refuses, credentials, an offset that is gone, a marker that nobody knows) nor where another process has taken
-// over. What is missing or damaged (a topic, a folder, a file) ends a job that had not begun yet; under a running one it
-// may come back, or was a local copy. `had_begun`: the job had a checkpoint to go on from and its tasks ran.
+// over. What is missing or damaged (a topic, a folder, a file) ends a job that had not begun yet; under a running one
+// it may come back, or was a local copy. `had_begun`: the job had a checkpoint to go on from and its tasks ran.
 bool CanRestart(const Status& cause, bool had_begun);
 
 class RestartStrategy {

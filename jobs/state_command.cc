@@ -89,7 +89,8 @@ ExitCode StateShowCommand(const std::string& path) {
     std::cerr << "weir: " << metadata.error().ToString() << "\n";
     return ExitCode::kStartRefused;
   }
-  std::cout << "checkpoint " << metadata->id.number << " of job \"" << metadata->job << "\"\n"
+  std::cout << (metadata->savepoint ? "savepoint at checkpoint " : "checkpoint ") << metadata->id.number << " of job \""
+            << metadata->job << "\"\n"
             << "  id " << metadata->id.id.ToString() << "\n"
             << "  storage " << metadata->storage.ToString() << "\n"
             << "  attempt " << metadata->attempt.ToString() << "\n"

@@ -1,0 +1,83 @@
+#include "checkpoint/savepoint.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/fault_site.h"
+#include "base/file_copy.h"
+#include "checkpoint/checkpoint_storage.h"
+
+namespace weir::checkpoint {
+namespace {
+
+constexpr const char* kStateFolder = "state";
+
+// One file, compared with what the checkpoint says of it: a damaged one must not become the user's last resort.
+Status CopyStateFile(FileSystem& fs, const std::string& root, const state::StateFile& file, const std::string& to) {
+  const std::string from = JoinPath(root, file.path);
+  WEIR_RETURN_IF_ERROR(CopyFile(fs, from, to));
+  WEIR_ASSIGN_OR_RETURN(const FileDigest digest, DigestFile(fs, to));
+  if (digest.size_bytes != file.size_bytes || digest.checksum != file.checksum) {
+    return Status::Corruption("state file " + from + " has other bytes than were written");
+  }
+  return SyncFile(fs, to);
+}
+
+// Copies the state and lets `metadata` say where it is now.
+Status CopyState(FileSystem& fs, const std::string& root, const std::string& folder, CheckpointMetadata& metadata) {
+  const std::string state = JoinPath(folder, kStateFolder);
+  WEIR_RETURN_IF_ERROR(CreateDirectoriesDurably(fs, state));
+  std::map<std::string, std::string> renamed;
+  for (const state::StateFile& file : metadata.StateFiles()) {
+    std::string path = JoinPath(kStateFolder, std::to_string(renamed.size()));
+    WEIR_RETURN_IF_ERROR(CopyStateFile(fs, root, file, JoinPath(folder, path)));
+    renamed[file.path] = std::move(path);
+    FAULT_SITE("savepoint.file-copied");
+  }
+  for (VertexMetadata& vertex : metadata.vertices) {
+    for (SubtaskMetadata& subtask : vertex.subtasks) {
+      for (state::StateFile& file : subtask.state.files) file.path = renamed.at(file.path);
+    }
+  }
+  WEIR_RETURN_IF_ERROR(fs.SyncDirectory(state));
+  return fs.SyncDirectory(folder);
+}
+
+// Every system has this checkpoint: nothing waits any more.
+void ConfirmOutput(CheckpointMetadata& metadata) {
+  for (SystemProgress& system : metadata.systems) {
+    system.base = system.Target();
+    system.later.clear();
+  }
+}
+
+Status Export(FileSystem& fs, const std::string& checkpoint, const std::string& folder) {
+  WEIR_ASSIGN_OR_RETURN(CheckpointMetadata metadata, ReadCheckpointFolder(fs, checkpoint));
+  WEIR_RETURN_IF_ERROR(CopyState(fs, ParentDirectory(checkpoint), folder, metadata));
+  ConfirmOutput(metadata);
+  metadata.savepoint = true;
+  FAULT_SITE("savepoint.before-metadata");
+  return WriteFileDurably(fs, JoinPath(folder, "_metadata"), EncodeMetadata(metadata));
+}
+
+}  // namespace
+
+Status CheckSavepointFolder(FileSystem& fs, const std::string& folder) {
+  const Result<std::vector<std::string>> names = fs.List(folder);
+  if (!names.has_value()) return names.error().code() == StatusCode::kNotFound ? Status::Ok() : names.error();
+  if (names->empty()) return Status::Ok();
+  return Status::AlreadyExists("a savepoint needs a folder of its own: there is something in " + folder);
+}
+
+Status ExportSavepoint(FileSystem& fs, const std::string& checkpoint, const std::string& folder) {
+  Status status = CheckSavepointFolder(fs, folder);
+  if (!status.ok()) return status;
+  status = Export(fs, checkpoint, folder);
+  if (status.ok()) return status;
+  for (const char* name : {"_metadata", "_metadata.tmp"}) (void)fs.Remove(JoinPath(folder, name));
+  (void)fs.RemoveTree(JoinPath(folder, kStateFolder));
+  return status.WithContext("no savepoint in " + folder);
+}
+
+}  // namespace weir::checkpoint

@@ -1,0 +1,33 @@
+// A savepoint: the state of one checkpoint in a folder of the user's. It is complete, shares no file with the job's
+// storage, may be moved, and is never changed or deleted by Weir.
+//
+//   <folder>/_metadata     as a checkpoint's (checkpoint_metadata.h), with `savepoint` set: paths start at <folder>
+//            state/<n>     the state files, n from 0
+//
+// `_metadata` comes last: a folder without it is no savepoint.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/file_system.h"
+#include "base/ids.h"
+#include "base/status.h"
+
+namespace weir::checkpoint {
+
+struct SavepointRequest {
+  std::string folder;  // absolute; may be there if it is empty
+  // Called once, on the control thread or where the job is destroyed: the checkpoint that was exported, or why none.
+  std::move_only_function<void(Result<CheckpointId>)> done;
+};
+
+// AlreadyExists if there is something in the folder; else a folder that can be made is ready for ExportSavepoint.
+Status CheckSavepointFolder(FileSystem& fs, const std::string& folder);
+
+// Copies the checkpoint in `checkpoint`, a chk-<N>, which every system has and which must stay there meanwhile. Durable
+// when it returns ok; on an error nothing is left but an empty folder, as far as that can still be brought about. A
+// checkpoint's file that is damaged is kCorruption.
+Status ExportSavepoint(FileSystem& fs, const std::string& checkpoint, const std::string& folder);
+
+}  // namespace weir::checkpoint
