@@ -105,7 +105,7 @@ TEST_F(JobRestartTest, ACrashLoopEndsWithItsOwnCodeAndTheRootCauseFirst) {
   EXPECT_EQ(weir.Wait(seconds(30)), kGaveUp) << weir.Output();
   const std::vector<std::string> said = LinesOf(weir.Output());
   EXPECT_EQ(Count(weir.Output(), "; restart "), 3U) << weir.Output();
-  ExpectSays(said.back(), {"error job \"copy\" failed: io error", shared_, "gave up after 3 restarts",
+  ExpectSays(said.back(), {"error job \"copy\" failed: i/o error", shared_, "gave up after 3 restarts",
                            "fixed-delay: attempts-max is 3"});
   Mend();
   AppendRows(10);

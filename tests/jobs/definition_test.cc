@@ -181,8 +181,8 @@ TEST_F(DefinitionTest, ReportsEveryProblemWithItsLine) {
           R"(job.json:2: /name: the job's name can't be the name of a folder (value "a/b", expected letters, )"
           R"(digits, _ . -, at most 100, neither . nor ..))",
           R"x(job.json:3: /paralelism: unknown key "paralelism" (did you mean "parallelism"?) (expected one of )x"
-          R"x($schema, name, description, parallelism, key-groups, checkpoint, memory, state, stop, sources, )x"
-          R"x(operators or sinks))x",
+          R"x($schema, name, description, parallelism, key-groups, checkpoint, restart, memory, state, stop, )x"
+          R"x(sources, operators or sinks))x",
           R"(job.json:5: /checkpoint/interval: "interval" is not a duration (value "soon", expected a duration )"
           R"(such as "500ms", "5s", "2m", "1h", at least 1ms))",
           R"(job.json:6: /checkpoint/retain: "retain" is too small (value 0, expected a whole number from 1 to 1000))",

@@ -21,10 +21,10 @@ class RestartStrategyTest : public testing::Test {
     std::vector<int64_t> delays;
     for (size_t i = 0; i < failures; ++i) {
       const MonotonicTime began = now_;
-      now_ += lived;
+      now_ = now_ + lived;
       const std::optional<Duration> delay = strategy.OnFailure(began, now_);
       delays.push_back(delay.has_value() ? duration_cast<milliseconds>(*delay).count() : -1);
-      if (delay.has_value()) now_ += *delay;
+      if (delay.has_value()) now_ = now_ + *delay;
     }
     return delays;
   }
