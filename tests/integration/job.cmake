@@ -25,6 +25,10 @@ weir_add_test(job_bad_input_test ${CMAKE_CURRENT_SOURCE_DIR}/job_bad_input_test.
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(job_restart_test ${CMAKE_CURRENT_SOURCE_DIR}/job_restart_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(job_savepoint_test ${CMAKE_CURRENT_SOURCE_DIR}/job_savepoint_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+add_test(NAME job_savepoint_torture COMMAND job_savepoint_test)
+set_tests_properties(job_savepoint_torture PROPERTIES TIMEOUT 600 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
 weir_add_test(job_case_test
   ${CMAKE_CURRENT_SOURCE_DIR}/job_position_case_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/job_state_case_test.cc

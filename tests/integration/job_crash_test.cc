@@ -62,6 +62,7 @@ class Lives {
     std::optional<int> code;
     for (int slice = 0; slice < 100 && !code.has_value(); ++slice) {
       job_.Feed(slice < 5 ? RowsOfALife() / 5 : 50);  // a part is written only where a checkpoint has rows
+      if (site.starts_with("savepoint.")) AskForSavepoint();
       code = weir.Wait(milliseconds(200));
     }
     if (!code.has_value()) weir.Kill9();
@@ -83,6 +84,9 @@ class Lives {
   }
 
  private:
+  void AskForSavepoint() {
+    RunToEnd(folder_, {"savepoint", job_.definition(), "--to", folder_.Path("sp-" + std::to_string(++savepoints_))});
+  }
   Weir Begin(const Environment& environment) {
     const int parallelism = kParallelisms[life_++ % std::size(kParallelisms)];
     return {folder_,
@@ -95,6 +99,7 @@ class Lives {
   OrdersJob job_;
   SeededRandom random_;
   size_t life_ = 0;
+  int savepoints_ = 0;
   std::vector<int64_t> kills_ms_;
 };
 
@@ -120,7 +125,7 @@ TEST(JobCrashTest, KilledAtRandomMoments) {
 
 TEST(JobCrashTest, KilledAtEveryFaultSite) {
   std::vector<std::string> sites = AllSites();
-  ASSERT_GE(sites.size(), 19U);
+  ASSERT_GE(sites.size(), 21U);
   OrderForALife(sites);
   const auto world = kafka_test::NewRealWorld();
   const uint64_t seed = Seed();

@@ -169,8 +169,35 @@ std::string JobWorld::StartJob() {
   return {};
 }
 
+void JobWorld::MaybeAskForSavepoint() {
+  constexpr uint64_t kSavepointsMax = 6;
+  if (savepoints_asked_ == kSavepointsMax || !random_->OneIn(1000)) return;
+  const std::string folder = "/savepoints/" + std::to_string(++savepoints_asked_);
+  running_->RequestSavepoint({.folder = folder, .done = [this, folder](Result<CheckpointId> result) {
+                                if (result.has_value() && !disk_.crashed()) savepoints_[folder] = *result;
+                              }});
+}
+
+void JobWorld::CheckSavepoints() {
+  for (const auto& [folder, id] : savepoints_) {
+    const auto metadata = checkpoint::ReadCheckpointFolder(disk_, folder);
+    Status status;
+    if (!metadata.has_value()) {
+      status = metadata.error();
+    } else if (metadata->id != id || !metadata->savepoint) {
+      status = Status::Corruption("it is of another checkpoint");
+    } else {
+      status = checkpoint::VerifyCheckpointFolder(disk_, folder, *metadata,
+                                                  checkpoint::CheckpointStorage::Verify::kChecksums);
+    }
+    if (!status.ok()) Fail("savepoint " + folder + " was told done: " + status.ToString());
+  }
+  result_.savepoints = savepoints_.size();
+}
+
 bool JobWorld::StepOnce() {
   ++result_.steps;
+  MaybeAskForSavepoint();
   kafka_step_->Look();
   clock_.Advance(std::chrono::microseconds(random_->Below(200)));
   const bool moved = executor_->RunOne() != SimExecutor::Outcome::kStuck;
@@ -241,6 +268,7 @@ void JobWorld::Bury(const Death& death) {
   } else {
     disk_.KillProcess();
   }
+  CheckSavepoints();
 }
 
 SimRows JobWorld::ReadFolder(const std::string& folder) {

@@ -35,6 +35,7 @@ struct WorldResult {
   uint64_t steps = 0;
   uint64_t starts = 0;
   uint64_t checkpoints = 0;
+  uint64_t savepoints = 0;
   uint64_t trace = 0;
 };
 
@@ -65,6 +66,9 @@ class JobWorld {
   Death DrawDeath();
   void ArmDeath(const Death& death);
   LifeEnd Live(const Death* death);
+  // Asks for a savepoint now and then; each that was told done must be whole from then on, whatever crashes.
+  void MaybeAskForSavepoint();
+  void CheckSavepoints();
   std::string StartJob();
   bool StepOnce();
   // The job has failed, or could not be started: right only if something on the disk did.
@@ -92,6 +96,8 @@ class JobWorld {
   AppliedOffsets applied_offsets_;
   uint64_t commits_checked_ = 0;  // of the groups
   uint64_t durable_seen_ = 0;     // number of a checkpoint
+  uint64_t savepoints_asked_ = 0;
+  std::map<std::string, CheckpointId> savepoints_;  // told done, by folder
 
   // Of one life of the process.
   std::unique_ptr<ManualWorkerFactory> workers_;

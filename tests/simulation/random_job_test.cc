@@ -32,6 +32,7 @@ TEST(RandomJobTest, OutputIsExactWhateverDies) {
   std::map<std::string, uint64_t> coverage;
   uint64_t steps = 0;
   uint64_t checkpoints = 0;
+  uint64_t savepoints = 0;
   const SystemClock clock;
   const MonotonicTime begin = clock.Now();
   for (uint64_t seed = first; seed < first + count; ++seed) {
@@ -40,13 +41,14 @@ TEST(RandomJobTest, OutputIsExactWhateverDies) {
     for (const auto& [site, crashes] : result.crashes_at) coverage[site] += crashes;
     steps += result.steps;
     checkpoints += result.checkpoints;
+    savepoints += result.savepoints;
     if (seed % 50 == 0) {
       ASSERT_EQ(RunSeed(seed).trace, result.trace) << "seed " << seed << " took two courses";
     }
   }
   const double seconds = std::chrono::duration<double>(clock.Now() - begin).count();
   std::cout << count << " seeds, " << static_cast<double>(count) / seconds << " a second, " << steps << " steps, "
-            << checkpoints << " checkpoints\ncrashes at:\n";
+            << checkpoints << " checkpoints, " << savepoints << " savepoints\ncrashes at:\n";
   for (const auto& [site, crashes] : coverage) std::cout << "  " << site << ": " << crashes << "\n";
   if (count < 1000) return;
   for (const std::string_view site : FaultSites()) {
