@@ -116,7 +116,9 @@ TEST_F(JobSavepointTest, AChainOfStopsAndStartsAtOtherParallelismsIsExact) {
     AppendRows(100);
     EXPECT_TRUE(Eventually(seconds(20), [&] { return weir.Says("first start") || weir.Says("goes on from"); }))
         << weir.Output();
-    if (round % 3 != 2) EXPECT_TRUE(AllOut()) << weir.Output();
+    if (round % 3 != 2) {
+      EXPECT_TRUE(AllOut()) << weir.Output();
+    }
     const Ended stopped = Ask("savepoint", path, {"--to", folder_.Path("sp" + std::to_string(round)), "--stop"});
     EXPECT_EQ(stopped.code, kOk) << stopped.output;
     ExpectSays(stopped.output, {"stopped"});
