@@ -63,15 +63,15 @@ Status Export(FileSystem& fs, const std::string& checkpoint, const std::string& 
 
 }  // namespace
 
-Status CheckSavepointFolder(FileSystem& fs, const std::string& folder) {
-  const Result<std::vector<std::string>> names = fs.List(folder);
-  if (!names.has_value()) return names.error().code() == StatusCode::kNotFound ? Status::Ok() : names.error();
-  if (names->empty()) return Status::Ok();
+Status PrepareSavepointFolder(FileSystem& fs, const std::string& folder) {
+  WEIR_RETURN_IF_ERROR(CreateDirectoriesDurably(fs, folder));
+  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs.List(folder));
+  if (names.empty()) return Status::Ok();
   return Status::AlreadyExists("a savepoint needs a folder of its own: there is something in " + folder);
 }
 
 Status ExportSavepoint(FileSystem& fs, const std::string& checkpoint, const std::string& folder) {
-  Status status = CheckSavepointFolder(fs, folder);
+  Status status = PrepareSavepointFolder(fs, folder);
   if (!status.ok()) return status;
   status = Export(fs, checkpoint, folder);
   if (status.ok()) return status;

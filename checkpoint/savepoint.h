@@ -22,8 +22,9 @@ struct SavepointRequest {
   std::move_only_function<void(Result<CheckpointId>)> done;
 };
 
-// AlreadyExists if there is something in the folder; else a folder that can be made is ready for ExportSavepoint.
-Status CheckSavepointFolder(FileSystem& fs, const std::string& folder);
+// Makes the folder. AlreadyExists if there is something in it. What would fail for its sake should do so before a job
+// is asked to stop.
+Status PrepareSavepointFolder(FileSystem& fs, const std::string& folder);
 
 // Copies the checkpoint in `checkpoint`, a chk-<N>, which every system has and which must stay there meanwhile. Durable
 // when it returns ok; on an error nothing is left but an empty folder, as far as that can still be brought about. A

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "checkpoint/savepoint.h"
 #include "jobs/control_socket.h"
 #include "jobs/status_line.h"
 #include "state/rocksdb_store.h"
@@ -19,7 +20,8 @@ constexpr Duration kStopTimeoutMax = std::chrono::seconds(4);
 
 // What a client of the control socket asks for; waits until it is done. The job always answers, at its end at the
 // latest.
-Result<uint64_t> TakeSavepoint(Job& job, const ControlRequest& request) {
+Result<uint64_t> TakeSavepoint(Job& job, FileSystem& fs, const ControlRequest& request) {
+  WEIR_RETURN_IF_ERROR(checkpoint::PrepareSavepointFolder(fs, request.savepoint_folder));
   const auto promise = std::make_shared<std::promise<Result<CheckpointId>>>();
   std::future<Result<CheckpointId>> exported = promise->get_future();
   job.RequestSavepoint({.folder = request.savepoint_folder,
@@ -31,10 +33,10 @@ Result<uint64_t> TakeSavepoint(Job& job, const ControlRequest& request) {
   return result->number;
 }
 
-Result<uint64_t> Obey(Job& job, const std::shared_future<void>& ended, const ControlRequest& request) {
+Result<uint64_t> Obey(Job& job, FileSystem& fs, const std::shared_future<void>& ended, const ControlRequest& request) {
   uint64_t checkpoint = 0;
   if (!request.savepoint_folder.empty()) {
-    WEIR_ASSIGN_OR_RETURN(checkpoint, TakeSavepoint(job, request));
+    WEIR_ASSIGN_OR_RETURN(checkpoint, TakeSavepoint(job, fs, request));
   } else {
     job.RequestStop(job.definition().stop_timeout, request.drain);
   }
@@ -46,10 +48,11 @@ Result<uint64_t> Obey(Job& job, const std::shared_future<void>& ended, const Con
 }
 
 // Without it the job runs all the same: some file systems hold no sockets.
-std::unique_ptr<ControlServer> OpenControlSocket(Job& job, std::shared_future<void> ended, WorkerFactory& workers) {
+std::unique_ptr<ControlServer> OpenControlSocket(Job& job, FileSystem& fs, std::shared_future<void> ended,
+                                                 WorkerFactory& workers) {
   auto server = ControlServer::Start(
       job.storage_root(), workers,
-      [&job, ended = std::move(ended)](const ControlRequest& request) { return Obey(job, ended, request); });
+      [&job, &fs, ended = std::move(ended)](const ControlRequest& request) { return Obey(job, fs, ended, request); });
   if (server.has_value()) return std::move(*server);
   LogWarning(server.error().WithContext("weir savepoint and weir stop can't reach this job").ToString());
   return nullptr;
@@ -100,9 +103,10 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
     executor->Stop();
     return end;
   }
-  for (const checkpoint::ReportLine& line : (*job)->report()) Log(line.level, line.text);
   {
-    const std::unique_ptr<ControlServer> control = OpenControlSocket(**job, ended->get_future().share(), *workers);
+    const std::unique_ptr<ControlServer> control =
+        OpenControlSocket(**job, ports.connections->file_system(), ended->get_future().share(), *workers);
+    for (const checkpoint::ReportLine& line : (*job)->report()) Log(line.level, line.text);
     Watch(**job, restarts, ports);
   }
   executor->Stop();

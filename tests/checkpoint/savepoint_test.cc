@@ -204,7 +204,7 @@ TEST(SavepointCrashTest, AFailedExportLeavesAnEmptyFolder) {
     machine.fs.Disarm();
     finished = status.ok();
     if (finished) break;
-    EXPECT_TRUE(CheckSavepointFolder(machine.fs, kFolder).ok());
+    EXPECT_TRUE(PrepareSavepointFolder(machine.fs, kFolder).ok());
     EXPECT_TRUE(ExportSavepoint(machine.fs, "/storage/count/chk-2", kFolder).ok());
   }
 }
