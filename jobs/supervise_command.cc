@@ -19,8 +19,11 @@ constexpr int kSignalled = 128;
 
 class Supervisor {
  public:
-  Supervisor(const JobDefinition& definition, std::vector<std::string> command, Random& random)
-      : name_("job \"" + definition.name + "\""), command_(std::move(command)), strategy_(definition.restart, random) {}
+  Supervisor(const JobDefinition& definition, std::vector<std::string> command, Random& random, SignalWaiter& signals)
+      : name_("job \"" + definition.name + "\""),
+        command_(std::move(command)),
+        signals_(signals),
+        strategy_(definition.restart, random) {}
 
   ExitCode Run() {
     while (true) {
