@@ -70,6 +70,8 @@ uint64_t ResidentBytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+int64_t ProcessId() { return getpid(); }
+
 bool WaitForProcess(int64_t pid, Duration timeout) {
   // A descriptor of the process becomes readable when it ends.
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));

@@ -27,6 +27,7 @@ uint32_t ProcessorCount();
 // Resident size now, in bytes; 0 if unknown.
 uint64_t ResidentBytes();
 
+int64_t ProcessId();
 // Waits until the process is gone, at most `timeout`; true if it is.
 bool WaitForProcess(int64_t pid, Duration timeout);
 

@@ -1,10 +1,8 @@
-// The local control socket of a running job: `control.sock` in its folder of the storage, for this user only. A client
-// sends one request, a line of JSON, and gets one answer, a line of JSON, when it is done:
+// What a running job can be asked for through `control.sock` in its folder of the storage (base/local_socket.h). A
+// request and its answer are a line of JSON each; the answer comes when the request is done:
 //
 //   {"command":"savepoint","folder":"/abs/path","stop":false,"drain":false}   {"command":"stop","drain":false}
 //   {"ok":true,"pid":123,"checkpoint":7}                                      {"ok":false,"pid":123,"error":"..."}
-//
-// Requests are served one after the other.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +10,14 @@
 #include <memory>
 #include <string>
 
+#include "base/local_socket.h"
 #include "base/status.h"
 #include "base/worker.h"
 
 namespace weir::jobs {
 
 struct ControlRequest {
-  std::string savepoint_folder;  // empty: no savepoint
+  std::string savepoint_folder;  // absolute; empty: no savepoint
   bool stop = false;
   bool drain = false;  // with `stop`
 };
@@ -28,30 +27,12 @@ struct ControlAnswer {
   uint64_t checkpoint = 0;  // of the savepoint; 0: none was asked for
 };
 
-class ControlServer {
- public:
-  // Blocks until the request is done; on the server's own thread.
-  using Handler = std::move_only_function<Result<uint64_t>(const ControlRequest&)>;
+// Blocks until the request is done; on the server's own thread. The number of the savepoint's checkpoint, or 0.
+using ControlHandler = std::move_only_function<Result<uint64_t>(const ControlRequest&)>;
 
-  // The caller holds the storage's lock: what an earlier process left under the name is replaced.
-  static Result<std::unique_ptr<ControlServer>> Start(const std::string& folder, WorkerFactory& workers,
-                                                      Handler handler);
-  // Takes no further request, waits for the one that is being served, removes the name.
-  ~ControlServer();
-  ControlServer(const ControlServer&) = delete;
-  ControlServer& operator=(const ControlServer&) = delete;
-
- private:
-  ControlServer(std::string path, int listener, int ended, Handler handler);
-  void Loop();
-  void Serve(int connection);
-
-  const std::string path_;
-  const int listener_;
-  const int ended_;  // readable when the server shall end
-  Handler handler_;
-  std::unique_ptr<Worker> thread_;
-};
+// `folder`: the job's, whose lock the caller holds.
+Result<std::unique_ptr<LocalSocketServer>> ServeControl(const std::string& folder, WorkerFactory& workers,
+                                                        ControlHandler handler);
 
 // Asks the job whose folder this is and waits for its answer. NotFound: no process runs the job (in this moment).
 Result<ControlAnswer> AskJob(const std::string& folder, const ControlRequest& request);

@@ -48,9 +48,9 @@ Result<uint64_t> Obey(Job& job, FileSystem& fs, const std::shared_future<void>& 
 }
 
 // Without it the job runs all the same: some file systems hold no sockets.
-std::unique_ptr<ControlServer> OpenControlSocket(Job& job, FileSystem& fs, std::shared_future<void> ended,
-                                                 WorkerFactory& workers) {
-  auto server = ControlServer::Start(
+std::unique_ptr<LocalSocketServer> OpenControlSocket(Job& job, FileSystem& fs, std::shared_future<void> ended,
+                                                     WorkerFactory& workers) {
+  auto server = ServeControl(
       job.storage_root(), workers,
       [&job, &fs, ended = std::move(ended)](const ControlRequest& request) { return Obey(job, fs, ended, request); });
   if (server.has_value()) return std::move(*server);
@@ -104,7 +104,7 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
     return end;
   }
   {
-    const std::unique_ptr<ControlServer> control =
+    const std::unique_ptr<LocalSocketServer> control =
         OpenControlSocket(**job, ports.connections->file_system(), ended->get_future().share(), *workers);
     for (const checkpoint::ReportLine& line : (*job)->report()) Log(line.level, line.text);
     Watch(**job, restarts, ports);

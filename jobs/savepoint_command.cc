@@ -1,8 +1,8 @@
 // `weir savepoint` and `weir stop`: what a running job is asked for through its control socket.
-#include <filesystem>
 #include <iostream>
-#include <system_error>
+#include <string>
 
+#include "base/file_system.h"
 #include "base/process.h"
 #include "jobs/commands.h"
 #include "jobs/control_socket.h"
@@ -14,6 +14,12 @@ namespace {
 // After a stop, until the job's process has let go of the storage: the next start may follow at once.
 constexpr Duration kProcessEndMax = std::chrono::seconds(30);
 
+std::string Absolute(std::string folder) {
+  if (!folder.starts_with('/')) folder = JoinPath(CurrentDirectory(), folder);
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  return folder;
+}
+
 }  // namespace
 
 ExitCode SavepointCommand(const SavepointArguments& arguments) {
@@ -21,13 +27,7 @@ ExitCode SavepointCommand(const SavepointArguments& arguments) {
   const auto parsed = LoadDefinition(arguments.definition, connections.registry(), connections.file_system());
   if (!parsed.has_value()) return ExitCode::kBadUsage;
   ControlRequest request{.savepoint_folder = {}, .stop = arguments.stop, .drain = arguments.drain};
-  if (!arguments.folder.empty()) {
-    std::error_code error;
-    request.savepoint_folder = std::filesystem::absolute(arguments.folder, error).lexically_normal().string();
-    while (request.savepoint_folder.size() > 1 && request.savepoint_folder.ends_with('/')) {
-      request.savepoint_folder.pop_back();
-    }
-  }
+  if (!arguments.folder.empty()) request.savepoint_folder = Absolute(arguments.folder);
   const std::string job_folder = JoinPath(parsed->job.checkpoint.storage, parsed->job.name);
   const auto answer = AskJob(job_folder, request);
   const std::string name = "job \"" + parsed->job.name + "\"";
