@@ -13,6 +13,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/descriptor.h"
+
 namespace weir {
 namespace {
 
@@ -20,22 +22,7 @@ constexpr size_t kLineMax = 64 * 1024;
 constexpr int kClientPatienceS = 5;  // for a client's line, and for it to take the answer
 constexpr int kWaitingClientsMax = 8;
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
-Status Failure(const std::string& what, const std::string& path) {
+Status SocketFailure(const std::string& what, const std::string& path) {
   const StatusCode code = errno == ENOENT || errno == ECONNREFUSED ? StatusCode::kNotFound : StatusCode::kIoError;
   return {code, what + " " + path + ": " + std::strerror(errno)};
 }
@@ -80,19 +67,19 @@ Result<std::unique_ptr<LocalSocketServer>> LocalSocketServer::Start(const std::s
                                                                     WorkerFactory& workers, Handler handler) {
   const std::string path = folder + "/" + name;
   const Descriptor directory(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0) return Error(Failure("can't open", folder));
+  if (directory.get() < 0) return Error(SocketFailure("can't open", folder));
   Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (listener.get() < 0) return Error(Failure("can't make a socket for", path));
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) return Error(Failure("can't remove", path));
+  if (listener.get() < 0) return Error(SocketFailure("can't make a socket for", path));
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return Error(SocketFailure("can't remove", path));
   // The name gets the descriptor's mode: nobody but this user may connect.
   fchmod(listener.get(), S_IRUSR | S_IWUSR);
   const sockaddr_un address = AddressIn(directory.get(), name);
   if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return Error(Failure("can't bind", path));
+    return Error(SocketFailure("can't bind", path));
   }
-  if (listen(listener.get(), kWaitingClientsMax) != 0) return Error(Failure("can't listen at", path));
+  if (listen(listener.get(), kWaitingClientsMax) != 0) return Error(SocketFailure("can't listen at", path));
   const int ended = eventfd(0, EFD_CLOEXEC);
-  if (ended < 0) return Error(Failure("can't make an event for", path));
+  if (ended < 0) return Error(SocketFailure("can't make an event for", path));
   std::unique_ptr<LocalSocketServer> server(new LocalSocketServer(path, listener.Release(), ended, std::move(handler)));
   server->thread_ = workers.NewWorker("weir-socket");
   server->thread_->Submit([raw = server.get()] { raw->Loop(); });
@@ -132,12 +119,12 @@ void LocalSocketServer::Serve(int connection) {
 Result<std::string> AskLocalSocket(const std::string& folder, const std::string& name, const std::string& line) {
   const std::string path = folder + "/" + name;
   const Descriptor directory(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0) return Error(Failure("can't open", folder));
+  if (directory.get() < 0) return Error(SocketFailure("can't open", folder));
   const Descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (connection.get() < 0) return Error(Failure("can't make a socket for", path));
+  if (connection.get() < 0) return Error(SocketFailure("can't make a socket for", path));
   const sockaddr_un address = AddressIn(directory.get(), name);
   if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return Error(Failure("can't connect to", path));
+    return Error(SocketFailure("can't connect to", path));
   }
   WriteLine(connection.get(), line);
   std::optional<std::string> answer = ReadLine(connection.get());

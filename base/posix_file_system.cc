@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/descriptor.h"
 #include "base/file_system.h"
 
 namespace weir {
@@ -66,24 +67,6 @@ FileInfo InfoOf(const struct stat& info) {
           .inode = info.st_ino,
           .links = info.st_nlink};
 }
-
-// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 Result<Descriptor> Open(std::string_view action, const std::string& path, int flags) {
   int fd = -1;
