@@ -257,13 +257,13 @@ void JobControl::CheckStop() {
 }
 
 void JobControl::End(JobState state, Status cause) {
+  const Status ended = cause.ok() ? Status::Cancelled("the job has ended") : cause;
   {
     std::lock_guard lock(mutex_);
     cause_ = std::move(cause);
   }
   state_.store(state);
   // After the state has changed: who asks from now on sees it and answers for itself.
-  const Status ended = cause_.ok() ? Status::Cancelled("the job has ended") : cause_;
   if (coordinator_ != nullptr) coordinator_->AbandonSavepoints(ended);
   AbandonSavepoints(ended);
   options_.on_done();

@@ -63,7 +63,7 @@ struct TaskTest : ::testing::Test {
     Push(std::move(batch));
   }
   void Barrier(uint64_t number, AfterBarrier then = AfterBarrier::kGoOn) {
-    Push(CheckpointBarrier{{number, {}}, false, then});
+    Push(CheckpointBarrier{{number, {}}, then});
   }
   StepResult Settle() {
     StepResult result = StepResult::kProgress;
