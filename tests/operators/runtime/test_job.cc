@@ -173,7 +173,7 @@ void TestJob::Trigger(AfterBarrier then) {
   TestCheckpoint checkpoint;
   {
     std::lock_guard lock(mutex_);
-    checkpoint.barrier = {{++last_number_, {1, last_number_}}, false, then};
+    checkpoint.barrier = {{++last_number_, {1, last_number_}}, then};
   }
   for (const auto& [name, host] : hosts_) {
     Result<std::string> snapshot = host->SnapshotState(checkpoint.barrier.id);
