@@ -208,7 +208,7 @@ class PosixFileSystem final : public FileSystem {
     if (error) {
       const bool in_the_way = error.value() == ENOTDIR || error.value() == EEXIST;
       if (!in_the_way) return Failure("can't create folder", path, error.value());
-      return Failure("can't create folder", path, EISDIR).WithContext("something that is not a folder is in the way");
+      return Status::FailedPrecondition("can't create folder " + path + ": something that is no folder is in the way");
     }
     return Status::Ok();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -24,9 +25,11 @@ std::optional<uint64_t> NumberIn(std::string_view name, std::string_view suffix)
   if (!name.starts_with(kFolderPrefix) || !name.ends_with(suffix)) return std::nullopt;
   name.remove_prefix(kFolderPrefix.size());
   name.remove_suffix(suffix.size());
+  constexpr uint64_t kNumberMax = std::numeric_limits<uint64_t>::max() / 2;  // a greater one was not written by us
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size() || number == 0) return std::nullopt;
+  if (error != std::errc() || end != name.data() + name.size() || number == 0 || number > kNumberMax)
+    return std::nullopt;
   return number;
 }
 

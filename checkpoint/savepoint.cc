@@ -61,9 +61,24 @@ Status Export(FileSystem& fs, const std::string& checkpoint, const std::string& 
   return WriteFileDurably(fs, JoinPath(folder, "_metadata"), EncodeMetadata(metadata));
 }
 
+// Whatever names lead there: compared is what the folders above `folder` are.
+bool IsWithin(FileSystem& fs, const std::string& root, const std::string& folder) {
+  const auto top = fs.Stat(root);
+  if (!top.has_value()) return false;
+  for (std::string at = folder; at != "/" && at != "."; at = ParentDirectory(at)) {
+    const auto info = fs.Stat(at);
+    if (info.has_value() && info->device == top->device && info->inode == top->inode) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-Status PrepareSavepointFolder(FileSystem& fs, const std::string& folder) {
+Status PrepareSavepointFolder(FileSystem& fs, const std::string& root, const std::string& folder) {
+  if (IsWithin(fs, root, folder)) {
+    return Status::FailedPrecondition("a savepoint in " + folder + " would be part of the job's own folder " + root +
+                                      ", where Weir deletes what it does not need: choose another place");
+  }
   WEIR_RETURN_IF_ERROR(CreateDirectoriesDurably(fs, folder));
   WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs.List(folder));
   if (names.empty()) return Status::Ok();
@@ -71,7 +86,7 @@ Status PrepareSavepointFolder(FileSystem& fs, const std::string& folder) {
 }
 
 Status ExportSavepoint(FileSystem& fs, const std::string& checkpoint, const std::string& folder) {
-  Status status = PrepareSavepointFolder(fs, folder);
+  Status status = PrepareSavepointFolder(fs, ParentDirectory(checkpoint), folder);
   if (!status.ok()) return status;
   status = Export(fs, checkpoint, folder);
   if (status.ok()) return status;

@@ -22,9 +22,10 @@ struct SavepointRequest {
   std::move_only_function<void(Result<CheckpointId>)> done;
 };
 
-// Makes the folder. AlreadyExists if there is something in it. What would fail for its sake should do so before a job
+// Makes the folder. AlreadyExists if there is something in it; FailedPrecondition if it is part of the job's folder of
+// the storage, `root`, where what Weir does not know is deleted. What would fail for its sake should do so before a job
 // is asked to stop.
-Status PrepareSavepointFolder(FileSystem& fs, const std::string& folder);
+Status PrepareSavepointFolder(FileSystem& fs, const std::string& root, const std::string& folder);
 
 // Copies the checkpoint in `checkpoint`, a chk-<N>, which every system has and which must stay there meanwhile. Durable
 // when it returns ok; on an error nothing is left but an empty folder, as far as that can still be brought about. A

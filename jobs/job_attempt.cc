@@ -21,14 +21,18 @@ constexpr Duration kStopTimeoutMax = std::chrono::seconds(4);
 // What a client of the control socket asks for; waits until it is done. The job always answers, at its end at the
 // latest.
 Result<uint64_t> TakeSavepoint(Job& job, FileSystem& fs, const ControlRequest& request) {
-  WEIR_RETURN_IF_ERROR(checkpoint::PrepareSavepointFolder(fs, request.savepoint_folder));
+  WEIR_RETURN_IF_ERROR(checkpoint::PrepareSavepointFolder(fs, job.storage_root(), request.savepoint_folder));
   const auto promise = std::make_shared<std::promise<Result<CheckpointId>>>();
   std::future<Result<CheckpointId>> exported = promise->get_future();
   job.RequestSavepoint({.folder = request.savepoint_folder,
                         .done = [promise](Result<CheckpointId> result) { promise->set_value(std::move(result)); }});
   if (request.stop) job.RequestStop(job.definition().stop_timeout, request.drain);
   const Result<CheckpointId> result = exported.get();
-  if (!result.has_value()) return Error(result.error());
+  if (!result.has_value()) {
+    LogWarning("a savepoint that was asked for failed: " + result.error().ToString());
+    if (!request.stop) return Error(result.error());
+    return Error(Status(result.error().code(), result.error().message() + "; the job stops all the same"));
+  }
   LogInfo("savepoint at checkpoint " + std::to_string(result->number) + ": " + request.savepoint_folder);
   return result->number;
 }

@@ -155,7 +155,7 @@ int Savepoint(const std::vector<std::string>& words) {
   AddDefinitionOptions(options);
   options.add_options()("to", po::value(&arguments.folder), "a new or empty folder for the savepoint")(
       "stop", po::bool_switch(&arguments.stop), "the job stops behind the savepoint")(
-      "drain", po::bool_switch(&arguments.drain), "the job ends its input and stops: it is over");
+      "drain", po::bool_switch(&arguments.drain), "the job ends its input as at its end, and stops for good");
   const po::variables_map vm = ParseArguments(words, options, "job");
   if (PrintHelp(vm, options)) return 0;
   std::string problem;
@@ -170,7 +170,7 @@ int Stop(const std::vector<std::string>& words) {
   arguments.stop = true;
   po::options_description options("weir stop JOB [options]");
   AddDefinitionOptions(options);
-  options.add_options()("drain", po::bool_switch(&arguments.drain), "the job ends its input first: it is over");
+  options.add_options()("drain", po::bool_switch(&arguments.drain), "the job ends its input first, and stops for good");
   const po::variables_map vm = ParseArguments(words, options, "job");
   if (PrintHelp(vm, options)) return 0;
   std::string problem;

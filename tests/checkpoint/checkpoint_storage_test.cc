@@ -127,6 +127,12 @@ TEST_F(CheckpointStorageTest, TheGreatestAbortedFolderStays) {
   EXPECT_EQ(*storage->GreatestNumber(), 5U);
 }
 
+TEST_F(CheckpointStorageTest, AFolderWithANumberThatIsNotOursLeavesTheNumbersAlone) {
+  ASSERT_TRUE(fs_.CreateDirectories("/storage/job/chk-18446744073709551615").ok());
+  const auto storage = Open();
+  EXPECT_EQ(*storage->GreatestNumber(), 0U);
+}
+
 TEST_F(CheckpointStorageTest, AnUnreadableRetainedCheckpointKeepsAllFiles) {
   auto storage = Open();
   const auto f1 = NewFile(*storage, "f1", "one");

@@ -129,6 +129,14 @@ TEST_F(SavepointTest, AFolderWithSomethingInItIsRefusedAndTheJobGoesOn) {
   EXPECT_TRUE(Exists(machine_.fs, std::string(kFolder) + "/precious"));
 }
 
+TEST_F(SavepointTest, APlaceInTheJobsOwnFolderIsRefused) {
+  Start();
+  for (const std::string folder : {"/storage/count", "/storage/count/shared/mine", "/storage/count/chk-99"}) {
+    EXPECT_EQ(PrepareSavepointFolder(machine_.fs, "/storage/count", folder).code(), StatusCode::kFailedPrecondition);
+  }
+  EXPECT_TRUE(PrepareSavepointFolder(machine_.fs, "/storage/count", "/storage/counts").ok());
+}
+
 TEST_F(SavepointTest, AStopWaitsForItAndALaterOneIsRefused) {
   Start();
   job_.Emit(5);
@@ -204,7 +212,7 @@ TEST(SavepointCrashTest, AFailedExportLeavesAnEmptyFolder) {
     machine.fs.Disarm();
     finished = status.ok();
     if (finished) break;
-    EXPECT_TRUE(PrepareSavepointFolder(machine.fs, kFolder).ok());
+    EXPECT_TRUE(PrepareSavepointFolder(machine.fs, "/storage/count", kFolder).ok());
     EXPECT_TRUE(ExportSavepoint(machine.fs, "/storage/count/chk-2", kFolder).ok());
   }
 }
