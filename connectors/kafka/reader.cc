@@ -198,7 +198,7 @@ void KafkaReader::CommitNewest() {
   {
     const std::lock_guard lock(commit_mutex_);
     offsets.swap(to_commit_);
-    if (closing_ && commit_failed_) return;
+    if (offsets.empty() || (closing_ && commit_failed_)) return;
   }
   Status status;
   if (committer_ == nullptr) {
@@ -208,7 +208,11 @@ void KafkaReader::CommitNewest() {
   }
   if (status.ok()) status = committer_->CommitOffsets(options_.group, offsets);
   commit_failed_ = !status.ok();
-  if (!status.ok()) LogWarning("source " + context_.uid + ": " + status.message());
+  if (status.ok()) return;
+  LogWarning("source " + context_.uid + ": " + status.message());
+  // What came meanwhile would fail as well, and take its time: the readers of a job end one after the other.
+  const std::lock_guard lock(commit_mutex_);
+  to_commit_.clear();
 }
 
 }  // namespace weir::connectors
