@@ -35,11 +35,12 @@ bool ChangesDisk(OperationKind kind);
 
 enum class FaultAction : uint8_t {
   kError,       // not done, an input/output error. A sync that fails so has lost the unsynced data (sim_disk.h)
-  kNoSpace,     // the same with a full disk's message
   kErrorAfter,  // done, and yet an error
   kCrashBefore,
   kCrashAfter,
   kCrashTorn,  // an append is cut at a drawn byte, a removed tree at a drawn entry; others are not done
+  // Behind those above, of which job_world draws: kError with a full disk's message.
+  kNoSpace,
 };
 
 struct Fault {
