@@ -104,6 +104,7 @@ JobWorld::Death JobWorld::DrawDeath() {
 
 void JobWorld::ArmDeath(const Death& death) {
   died_at_.clear();
+  disk_failed_ = disk_failed_ || death.disk_error;
   disk_.Disarm();
   ArmFaultSites({});
   if (death.free_bytes.has_value()) {
@@ -217,6 +218,14 @@ void JobWorld::CheckAcknowledgements() {
   if (const std::string problem = applied_offsets_.Check(acknowledged); !problem.empty()) Fail(problem);
 }
 
+bool JobWorld::IsVanishedFolder(const std::string& problem) {
+  const std::string name = "system file:";
+  const size_t begin = problem.find(name);
+  if (!disk_failed_ || begin == std::string::npos || problem.find("has no marker") == std::string::npos) return false;
+  const size_t folder = begin + name.size();
+  return !Exists(disk_, problem.substr(folder, problem.find(' ', folder) - folder));
+}
+
 JobWorld::LifeEnd JobWorld::Failed(const Death* death, const std::string& what) {
   if (death != nullptr && death->MayFail()) return LifeEnd::kDied;
   Fail(what);
@@ -228,6 +237,7 @@ JobWorld::LifeEnd JobWorld::Live(const Death* death) {
   if (death != nullptr) ArmDeath(*death);
   if (const std::string problem = StartJob(); !problem.empty()) {
     if (dead()) return LifeEnd::kDied;
+    if (IsVanishedFolder(problem)) return LifeEnd::kVanished;
     return Failed(death, "start " + std::to_string(result_.starts) + ": " + problem);
   }
   for (uint64_t step = 1; step <= kStepsMax; ++step) {
@@ -371,7 +381,8 @@ WorldResult JobWorld::Run() {
       result_.checkpoints += running_->checkpoint_stats().completed;
       CheckOutput(true);
     }
-    if (end == LifeEnd::kFinished || end == LifeEnd::kBroken) {
+    if (end == LifeEnd::kVanished) ++result_.crashes_at["vanished sink folder, refused"];
+    if (end != LifeEnd::kDied) {
       Bury({});
       break;
     }
