@@ -223,7 +223,8 @@ bool JobWorld::IsVanishedFolder(const std::string& problem) {
   const size_t begin = problem.find(name);
   if (!disk_failed_ || begin == std::string::npos || problem.find("has no marker") == std::string::npos) return false;
   const size_t folder = begin + name.size();
-  return !Exists(disk_, problem.substr(folder, problem.find(' ', folder) - folder));
+  const std::string path = problem.substr(folder, problem.find(' ', folder) - folder);
+  return !Exists(disk_, JoinPath(path, ".weir-random"));
 }
 
 JobWorld::LifeEnd JobWorld::Failed(const Death* death, const std::string& what) {
