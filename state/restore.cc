@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/bytes.h"
-#include "base/file_copy.h"
 #include "base/check.h"
+#include "base/file_copy.h"
 #include "state/entry_key.h"
 
 namespace weir::state {
