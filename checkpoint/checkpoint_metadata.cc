@@ -236,6 +236,14 @@ std::vector<std::string> CheckpointMetadata::StatefulUids() const {
   return {uids.begin(), uids.end()};
 }
 
+void CheckpointMetadata::MoveStateFiles(const std::map<std::string, std::string>& to) {
+  for (VertexMetadata& vertex : vertices) {
+    for (SubtaskMetadata& subtask : vertex.subtasks) {
+      for (state::StateFile& file : subtask.state.files) file.path = to.at(file.path);
+    }
+  }
+}
+
 uint64_t CheckpointMetadata::StateBytes() const {
   uint64_t bytes = 0;
   for (const state::StateFile& file : StateFiles()) bytes += file.size_bytes;

@@ -96,6 +96,8 @@ struct CheckpointMetadata {
   // uids of operators with state and of sources, sorted, each once.
   std::vector<std::string> StatefulUids() const;
   uint64_t StateBytes() const;
+  // The state's files lie elsewhere now: from each path of StateFiles() to the new one.
+  void MoveStateFiles(const std::map<std::string, std::string>& to);
 };
 
 constexpr size_t kAncestorsMax = 64;

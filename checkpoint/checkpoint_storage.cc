@@ -379,11 +379,7 @@ Status CheckpointStorage::Import(const std::string& folder, UniqueId attempt, Ch
     WEIR_RETURN_IF_ERROR(LinkOrCopyFile(fs_, from, to));
     renamed[file.path] = target;
   }
-  for (VertexMetadata& vertex : metadata.vertices) {
-    for (SubtaskMetadata& subtask : vertex.subtasks) {
-      for (state::StateFile& file : subtask.state.files) file.path = renamed[file.path];
-    }
-  }
+  metadata.MoveStateFiles(renamed);
   return Status::Ok();
 }
 

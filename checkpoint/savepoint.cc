@@ -35,11 +35,7 @@ Status CopyState(FileSystem& fs, const std::string& root, const std::string& fol
     renamed[file.path] = std::move(path);
     FAULT_SITE("savepoint.file-copied");
   }
-  for (VertexMetadata& vertex : metadata.vertices) {
-    for (SubtaskMetadata& subtask : vertex.subtasks) {
-      for (state::StateFile& file : subtask.state.files) file.path = renamed.at(file.path);
-    }
-  }
+  metadata.MoveStateFiles(renamed);
   WEIR_RETURN_IF_ERROR(fs.SyncDirectory(state));
   return fs.SyncDirectory(folder);
 }
@@ -58,7 +54,7 @@ Status Export(FileSystem& fs, const std::string& checkpoint, const std::string& 
   ConfirmOutput(metadata);
   metadata.savepoint = true;
   FAULT_SITE("savepoint.before-metadata");
-  return WriteFileDurably(fs, JoinPath(folder, "_metadata"), EncodeMetadata(metadata));
+  return WriteFileDurably(fs, JoinPath(folder, kMetadataName), EncodeMetadata(metadata));
 }
 
 // Whatever names lead there: compared is what the folders above `folder` are.
@@ -90,7 +86,8 @@ Status ExportSavepoint(FileSystem& fs, const std::string& checkpoint, const std:
   if (!status.ok()) return status;
   status = Export(fs, checkpoint, folder);
   if (status.ok()) return status;
-  for (const char* name : {"_metadata", "_metadata.tmp"}) (void)fs.Remove(JoinPath(folder, name));
+  const std::string metadata = JoinPath(folder, kMetadataName);
+  for (const std::string& path : {metadata, metadata + ".tmp"}) (void)fs.Remove(path);
   (void)fs.RemoveTree(JoinPath(folder, kStateFolder));
   return status.WithContext("no savepoint in " + folder);
 }

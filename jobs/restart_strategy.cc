@@ -74,6 +74,15 @@ Duration RestartStrategy::ExponentialDelay() {
   return Duration(chosen - jitter + static_cast<int64_t>(random_.Below(static_cast<uint64_t>(2 * jitter + 1))));
 }
 
+std::string RestartStrategy::Granted(Duration delay) const {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(delay).count();
+  return "restart " + std::to_string(restarts_) + " in " + std::to_string(ms) + " ms";
+}
+
+std::string RestartStrategy::GaveUp() const {
+  return "gave up after " + std::to_string(restarts_) + " restarts (" + Bound() + ")";
+}
+
 std::string RestartStrategy::Bound() const {
   std::string text(RestartKindName(settings_.kind));
   switch (settings_.kind) {

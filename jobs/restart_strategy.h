@@ -45,10 +45,13 @@ class RestartStrategy {
   uint64_t restarts() const { return restarts_; }
   // The failure of the last OnFailure is the first of a row: what follows may be its echo.
   bool first_of_row() const { return row_ == 1; }
-  // Why nothing more is granted, for people: "fixed-delay: attempts-max is 3".
-  std::string Bound() const;
+  // What the last OnFailure decided, for people: "restart 2 in 1500 ms" with the delay that it granted, or
+  // "gave up after 3 restarts (fixed-delay: attempts-max is 3)".
+  std::string Granted(Duration delay) const;
+  std::string GaveUp() const;
 
  private:
+  std::string Bound() const;
   std::optional<Duration> Decide(MonotonicTime began, MonotonicTime now);
   Duration ExponentialDelay();
 

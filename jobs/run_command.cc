@@ -55,9 +55,7 @@ class JobRunner {
       if (strategy_.first_of_row()) first_failure_ = end.cause;
       if (!delay.has_value()) return definition_.restart.kind == RestartKind::kNone ? Failed(end) : GaveUp(end);
       if (end.had_begun) restore_ = RestartRequestOf(std::move(restore_));
-      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*delay).count();
-      LogWarning(What(end) + end.cause.ToString() + "; restart " + std::to_string(strategy_.restarts()) + " in " +
-                 std::to_string(ms) + " ms");
+      LogWarning(What(end) + end.cause.ToString() + "; " + strategy_.Granted(*delay));
       if (StopsWithin(*delay)) return StoppedWaiting();
     }
   }
@@ -95,8 +93,7 @@ class JobRunner {
   ExitCode GaveUp(const AttemptEnd& end) const {
     std::string text = Name() + " failed: " + first_failure_.ToString();
     if (end.cause.ToString() != first_failure_.ToString()) text += "; the last failure: " + end.cause.ToString();
-    LogError(text + "; gave up after " + std::to_string(strategy_.restarts()) + " restarts (" + strategy_.Bound() +
-             ")");
+    LogError(text + "; " + strategy_.GaveUp());
     return ExitCode::kGaveUp;
   }
 

@@ -38,8 +38,7 @@ class Supervisor {
       const std::string death = name_ + ": its process was ended by signal " + std::to_string(code - kSignalled);
       const std::optional<Duration> delay = strategy_.OnFailure(began, clock_.Now());
       if (stopping_ || !delay.has_value()) return Dead(death);
-      const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*delay).count();
-      LogWarning(death + "; restart " + std::to_string(strategy_.restarts()) + " in " + std::to_string(ms) + " ms");
+      LogWarning(death + "; " + strategy_.Granted(*delay));
       if (signals_.WaitFor(*delay) == SignalWaiter::Event::kStop) {
         LogWarning(name_ + " stopped while it waited for a restart");
         return ExitCode::kJobFailed;
@@ -63,8 +62,7 @@ class Supervisor {
       LogError(death + " while it was stopping");
       return ExitCode::kJobFailed;
     }
-    LogError(death + "; gave up after " + std::to_string(strategy_.restarts()) + " restarts (" + strategy_.Bound() +
-             ")");
+    LogError(death + "; " + strategy_.GaveUp());
     return ExitCode::kGaveUp;
   }
 

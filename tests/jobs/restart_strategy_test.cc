@@ -46,7 +46,8 @@ TEST_F(RestartStrategyTest, FixedDelayGivesUpAfterItsAttemptsHoweverLongTheyLive
   EXPECT_EQ(Delays(strategy, 4, minutes(60)), (std::vector<int64_t>{70, 70, -1, -1}));
   EXPECT_FALSE(strategy.first_of_row());
   EXPECT_EQ(strategy.restarts(), 3U);
-  EXPECT_EQ(strategy.Bound(), "fixed-delay: attempts-max is 3");
+  EXPECT_EQ(strategy.GaveUp(), "gave up after 3 restarts (fixed-delay: attempts-max is 3)");
+  EXPECT_EQ(strategy.Granted(milliseconds(70)), "restart 3 in 70 ms");
 }
 
 TEST_F(RestartStrategyTest, ExponentialDelayGrowsByHalfUpToItsGreatest) {
