@@ -16,11 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kOk = 0;
-constexpr int kJobFailed = 1;
-constexpr int kBadUsage = 2;
-constexpr int kStartRefused = 3;
-
 class CommandLineTest : public testing::Test {
  protected:
   // What it prints on standard output alone, to its end.

@@ -14,11 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kOk = 0;
-constexpr int kJobFailed = 1;
-constexpr int kBadUsage = 2;
-constexpr int kStartRefused = 3;
-
 class JobBadInputTest : public testing::Test {
  protected:
   std::string Topic(int partitions, const std::string& stem = "in") {

@@ -18,6 +18,13 @@ namespace weir::job_test {
 using Environment = std::vector<std::pair<std::string, std::string>>;
 using Arguments = std::vector<std::string>;
 
+// Exit codes as the README promises them, not as the sources name them.
+inline constexpr int kOk = 0;
+inline constexpr int kJobFailed = 1;
+inline constexpr int kBadUsage = 2;
+inline constexpr int kStartRefused = 3;
+inline constexpr int kGaveUp = 6;
+
 // Milliseconds since 1970, the clock of Kafka's record timestamps.
 int64_t WallMs();
 void Pause(Duration duration);

@@ -16,11 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kOk = 0;
-constexpr int kJobFailed = 1;
-constexpr int kBadUsage = 2;
-constexpr int kGaveUp = 6;
-
 class JobRestartTest : public testing::Test {
  protected:
   // Follows a file, counts the rows of each key (they all differ) and writes a file for each checkpoint.

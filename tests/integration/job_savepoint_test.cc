@@ -15,10 +15,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr int kOk = 0;
-constexpr int kJobFailed = 1;
-constexpr int kBadUsage = 2;
-constexpr int kStartRefused = 3;
 constexpr int kKeys = 7;
 
 bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
