@@ -156,7 +156,6 @@ class RdKafkaConsumer final : public KafkaConsumer {
 Status RdKafkaConsumer::Assign(std::span<const PartitionStart> starts) {
   if (starts.empty()) return {};
   RdKafkaPtr<rd_kafka_topic_partition_list_t> list(rd_kafka_topic_partition_list_new(static_cast<int>(starts.size())));
-  const bool first = partitions_.empty();
   for (const PartitionStart& start : starts) {
     WEIR_CHECK_GE(start.offset, 0);
     const auto [topic, fresh] = topics_.try_emplace(start.partition.topic);
@@ -169,15 +168,14 @@ Status RdKafkaConsumer::Assign(std::span<const PartitionStart> starts) {
   }
   RdKafkaPtr<rd_kafka_error_t> error(rd_kafka_incremental_assign(client_, list.get()));
   if (error != nullptr) return Status::Internal(std::string("Kafka assign: ") + rd_kafka_error_string(error.get()));
-  if (!first) {
-    // Partitions made since the client last looked are fetched only once its own metadata knows them.
-    worker_->Submit([client = client_] {
-      const rd_kafka_metadata_t* metadata = nullptr;
-      if (rd_kafka_metadata(client, 0, nullptr, &metadata, kWakeTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        rd_kafka_metadata_destroy(metadata);
-      }
-    });
-  }
+  // What the client's own metadata does not know yet - a topic assigned after its first connection, partitions made
+  // since it last looked - is fetched only when it looks again: the topic at the next tick of a second.
+  worker_->Submit([client = client_] {
+    const rd_kafka_metadata_t* metadata = nullptr;
+    if (rd_kafka_metadata(client, 0, nullptr, &metadata, kWakeTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      rd_kafka_metadata_destroy(metadata);
+    }
+  });
   return {};
 }
 
