@@ -70,6 +70,14 @@ class SimKafkaClients final : public connectors::KafkaClientFactory {
   Result<std::unique_ptr<KafkaProducer>> NewProducer(const KafkaConnection& connection,
                                                      const KafkaClientContext& context) override;
   Result<std::unique_ptr<KafkaAdmin>> NewAdmin(const KafkaConnection& connection, Duration timeout) override;
+  Result<std::unique_ptr<connectors::KafkaTransactionalProducer>> NewTransactionalProducer(
+      const KafkaConnection&, const connectors::KafkaTransactionOptions&, const Clock&) override {
+    return Error(Status::Internal("there is no transactional producer yet"));
+  }
+  Result<std::unique_ptr<connectors::KafkaMarkerReader>> NewMarkerReader(const KafkaConnection&, Duration,
+                                                                         const Clock&) override {
+    return Error(Status::Internal("there is no marker reader yet"));
+  }
 
  private:
   class Consumer;
