@@ -23,13 +23,14 @@ class RdKafkaClientFactory final : public KafkaClientFactory {
   Result<std::unique_ptr<KafkaAdmin>> NewAdmin(const KafkaConnection& connection, Duration timeout) override {
     return NewRdKafkaAdmin(connection, timeout);
   }
-  Result<std::unique_ptr<KafkaTransactionalProducer>> NewTransactionalProducer(const KafkaConnection&,
-                                                                               const KafkaTransactionOptions&,
-                                                                               const Clock&) override {
-    return Error(Status::Internal("there is no transactional producer yet"));
+  Result<std::unique_ptr<KafkaTransactionalProducer>> NewTransactionalProducer(const KafkaConnection& connection,
+                                                                               const KafkaTransactionOptions& options,
+                                                                               const Clock& clock) override {
+    return NewRdKafkaTransactionalProducer(connection, options, clock);
   }
-  Result<std::unique_ptr<KafkaMarkerReader>> NewMarkerReader(const KafkaConnection&, Duration, const Clock&) override {
-    return Error(Status::Internal("there is no marker reader yet"));
+  Result<std::unique_ptr<KafkaMarkerReader>> NewMarkerReader(const KafkaConnection& connection, Duration timeout,
+                                                             const Clock& clock) override {
+    return NewRdKafkaMarkerReader(connection, timeout, clock);
   }
 };
 
