@@ -88,6 +88,8 @@ void ToProto(const SystemProgress& system, proto::System& out) {
       one.set_payload(committable.payload);
       one.set_size_bytes(committable.size_bytes);
       one.set_rows(committable.rows);
+      one.set_segment(committable.segment);
+      one.set_checksum(committable.checksum);
     }
   }
 }
@@ -103,7 +105,9 @@ SystemProgress FromProto(const proto::System& in) {
                                      .uid = one.uid(),
                                      .payload = one.payload(),
                                      .size_bytes = one.size_bytes(),
-                                     .rows = one.rows()});
+                                     .rows = one.rows(),
+                                     .segment = one.segment(),
+                                     .checksum = one.checksum()});
     }
     system.later.push_back(std::move(output));
   }
@@ -223,6 +227,18 @@ std::vector<state::StateFile> CheckpointMetadata::StateFiles() const {
   files.reserve(by_path.size());
   for (const auto& [path, file] : by_path) files.push_back(*file);
   return files;
+}
+
+std::set<std::string> CheckpointMetadata::Segments() const {
+  std::set<std::string> names;
+  for (const SystemProgress& system : systems) {
+    for (const CheckpointOutput& output : system.later) {
+      for (const Committable& committable : output.committables) {
+        if (!committable.segment.empty()) names.insert(committable.segment);
+      }
+    }
+  }
+  return names;
 }
 
 std::vector<std::string> CheckpointMetadata::StatefulUids() const {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,6 +94,8 @@ struct CheckpointMetadata {
   bool IsOrDescendsFrom(UniqueId id) const;
   // Every file of the state, each path once, sorted by path.
   std::vector<state::StateFile> StateFiles() const;
+  // Names in output/ of the segments that wait for their systems.
+  std::set<std::string> Segments() const;
   // uids of operators with state and of sources, sorted, each once.
   std::vector<std::string> StatefulUids() const;
   uint64_t StateBytes() const;

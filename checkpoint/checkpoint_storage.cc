@@ -231,8 +231,7 @@ Status CheckpointStorage::SyncCheckpoint(const CheckpointMetadata& metadata) {
   WEIR_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(fs_, path));
   WEIR_RETURN_IF_ERROR(WriteFileDurably(fs_, path, bytes));
   WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(root_));
-  std::set<std::string>& synced = synced_[metadata.id.number];
-  for (const state::StateFile& file : metadata.StateFiles()) synced.insert(file.path);
+  RememberFiles(metadata);
   if (FirstPublished()) return Status::Ok();
   return WriteFileDurably(fs_, JoinPath(root_, kFirstPublishedName), "");
 }
@@ -248,7 +247,7 @@ Status CheckpointStorage::SyncNewFiles(const CheckpointMetadata& metadata) {
   std::set<std::string> folders;
   for (const state::StateFile& file : metadata.StateFiles()) {
     const bool known = std::any_of(synced_.begin(), synced_.end(),
-                                   [&file](const auto& entry) { return entry.second.contains(file.path); });
+                                   [&file](const auto& entry) { return entry.second.files.contains(file.path); });
     if (known) continue;
     const std::string path = JoinPath(root_, file.path);
     WEIR_RETURN_IF_ERROR(SyncFile(fs_, path));
@@ -299,8 +298,7 @@ PublishOutcome CheckpointStorage::Publish(const CheckpointMetadata& metadata) {
     status = WriteFileDurably(fs_, JoinPath(root_, kFirstPublishedName), "");
   }
   if (!status.ok()) return ended(PublishFate::kOpen, std::move(status));
-  std::set<std::string>& synced = synced_[metadata.id.number];
-  for (const state::StateFile& file : metadata.StateFiles()) synced.insert(file.path);
+  RememberFiles(metadata);
   return outcome;
 }
 
@@ -318,19 +316,55 @@ Result<CheckpointStorage::Garbage> CheckpointStorage::FindGarbage(uint32_t retai
     if (retained.contains(number) || number == folders.back().first || name.ends_with(kDamagedSuffix)) continue;
     garbage.folders.push_back(JoinPath(root_, name));
   }
+  std::set<std::string> segments;  // that only checkpoints name which go now
+  for (const auto& [number, named] : synced_) {
+    if (!retained.contains(number)) segments.insert(named.segments.begin(), named.segments.end());
+  }
   std::erase_if(synced_, [&retained](const auto& entry) { return !retained.contains(entry.first); });
-  std::set<std::string> named;  // below shared/: files, and folders that hold some
-  const std::string prefix = "shared/";
+  if (!KnowFilesOf(retained)) return garbage;
+  for (const auto& [number, named] : synced_) {
+    for (const std::string& name : named.segments) segments.erase(name);
+  }
+  for (const std::string& name : segments) garbage.files.push_back(JoinPath(OutputFolder(), name));
+  WEIR_RETURN_IF_ERROR(AddUnnamedFiles(garbage));
+  return garbage;
+}
+
+Result<CheckpointStorage::Garbage> CheckpointStorage::FindLeftovers(uint32_t retain) {
+  WEIR_ASSIGN_OR_RETURN(Garbage garbage, FindGarbage(retain));
+  WEIR_ASSIGN_OR_RETURN(const std::vector<uint64_t> durable, DurableNumbers());
+  const size_t retained = std::min<size_t>(durable.size(), retain);
+  if (!KnowFilesOf({durable.begin(), durable.begin() + static_cast<std::ptrdiff_t>(retained)})) return garbage;
+  WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs_.List(OutputFolder()));
+  for (const std::string& name : names) {
+    const bool named = std::ranges::any_of(synced_, [&](const auto& one) { return one.second.segments.contains(name); });
+    if (!named) garbage.files.push_back(JoinPath(OutputFolder(), name));
+  }
+  return garbage;
+}
+
+void CheckpointStorage::RememberFiles(const CheckpointMetadata& metadata) {
+  Named& named = synced_[metadata.id.number];
+  for (const state::StateFile& file : metadata.StateFiles()) named.files.insert(file.path);
+  named.segments = metadata.Segments();
+}
+
+bool CheckpointStorage::KnowFilesOf(const std::set<uint64_t>& retained) {
   for (const uint64_t number : retained) {
-    auto files = synced_.find(number);
-    if (files == synced_.end()) {
-      const Result<CheckpointMetadata> metadata = LoadMetadata(number);
-      // What an unreadable checkpoint names is unknown: no file goes as long as it is retained.
-      if (!metadata.has_value()) return garbage;
-      files = synced_.emplace(number, std::set<std::string>()).first;
-      for (const state::StateFile& file : metadata->StateFiles()) files->second.insert(file.path);
-    }
-    for (const std::string& path : files->second) {
+    if (synced_.contains(number)) continue;
+    const Result<CheckpointMetadata> metadata = LoadMetadata(number);
+    if (!metadata.has_value()) return false;
+    RememberFiles(*metadata);
+  }
+  return true;
+}
+
+// Below shared/: files, and folders that hold some.
+Status CheckpointStorage::AddUnnamedFiles(Garbage& garbage) {
+  std::set<std::string> named;
+  const std::string prefix = "shared/";
+  for (const auto& [number, one] : synced_) {
+    for (const std::string& path : one.files) {
       if (path.starts_with(prefix))
         named.insert(path.substr(prefix.size(), path.find('/', prefix.size()) - prefix.size()));
     }
@@ -342,7 +376,7 @@ Result<CheckpointStorage::Garbage> CheckpointStorage::FindGarbage(uint32_t retai
     const Result<FileSystem::Info> info = fs_.Stat(path);
     (info.has_value() && info->directory ? garbage.folders : garbage.files).push_back(path);
   }
-  return garbage;
+  return Status::Ok();
 }
 
 Status CheckpointStorage::DeleteGarbage(const Garbage& garbage) {

@@ -88,13 +88,15 @@ class CheckpointStorage {
   PublishOutcome Publish(const CheckpointMetadata& metadata);
 
   // What may go, computed now: checkpoints beyond the newest `retain`, aborted folders below the newest, state files
-  // that no retained checkpoint names. `pinned`: numbers that are retained too, whatever their age. To be called while
-  // no checkpoint is being taken; DeleteGarbage may run later.
+  // that no retained checkpoint names, segments that only older ones name. `pinned`: numbers that are retained too,
+  // whatever their age. To be called while no checkpoint is being taken; DeleteGarbage may run later.
   struct Garbage {
     std::vector<std::string> files;
     std::vector<std::string> folders;
   };
   Result<Garbage> FindGarbage(uint32_t retain, const std::set<uint64_t>& pinned = {});
+  // The same at a start, before anything writes: also every segment that no retained checkpoint names.
+  Result<Garbage> FindLeftovers(uint32_t retain);
   // As much as can be deleted is; the first failure comes back and is no reason to stop.
   Status DeleteGarbage(const Garbage& garbage);
   // Renames chk-<number> to chk-<number>.damaged.
@@ -110,14 +112,22 @@ class CheckpointStorage {
   Status LoadOrMakeId(Random& random);
   Status SyncNewFiles(const CheckpointMetadata& metadata);
   Status WriteMetadata(const CheckpointMetadata& metadata, uint64_t& bytes);
+  void RememberFiles(const CheckpointMetadata& metadata);
+  // Reads the metadata of each of `retained` that is not known yet; false: one is unreadable, what it names is unknown.
+  bool KnowFilesOf(const std::set<uint64_t>& retained);
+  Status AddUnnamedFiles(Garbage& garbage);
 
   FileSystem& fs_;
   const std::string root_;
   const std::string job_;
   UniqueId id_;
   std::unique_ptr<FileLock> lock_;
-  std::set<uint64_t> begun_;                          // whose folder is durable
-  std::map<uint64_t, std::set<std::string>> synced_;  // files of checkpoints known durable, by number
+  std::set<uint64_t> begun_;  // whose folder is durable
+  struct Named {
+    std::set<std::string> files;     // paths of state files
+    std::set<std::string> segments;  // names in output/
+  };
+  std::map<uint64_t, Named> synced_;  // what checkpoints known durable name, by number
 };
 
 // The folder of the checkpoint that a person means by `path`: that folder, its `_metadata`, or a job's folder, which

@@ -9,6 +9,7 @@
 #include "base/fault_site.h"
 #include "base/log.h"
 #include "checkpoint/applied_hint.h"
+#include "checkpoint/sealed_file.h"
 
 namespace weir::checkpoint {
 namespace {
@@ -67,7 +68,7 @@ Status SignAll(const StartContext& context, const CheckpointMetadata& checkpoint
 }
 
 void DeleteLeftovers(const StartContext& context) {
-  const Result<CheckpointStorage::Garbage> garbage = context.storage->FindGarbage(context.retain);
+  const Result<CheckpointStorage::Garbage> garbage = context.storage->FindLeftovers(context.retain);
   const Status status = garbage.has_value() ? context.storage->DeleteGarbage(*garbage) : garbage.error();
   if (!status.ok()) LogWarning(status.WithContext("left-overs of aborted checkpoints can't be deleted").ToString());
 }
@@ -229,8 +230,8 @@ class Starter {
     for (size_t i = 0; i < facts_.systems.size(); ++i) {
       SystemFact& fact = facts_.systems[i];
       const std::vector<Committable> due = AllOf(decision_.systems[i].progress);  // what is applied may be gone by now
-      if (!fact.reachable || due.empty()) continue;
-      Status status = (*context_.systems)[i].committer->Verify(due);
+      Status status = VerifySegments(due);
+      if (status.ok() && fact.reachable && !due.empty()) status = (*context_.systems)[i].committer->Verify(due);
       if (status.ok()) continue;
       status = status.WithContext("system " + fact.identity);
       if (!IsDamage(status)) return Error(std::move(status));
@@ -238,6 +239,18 @@ class Starter {
       return false;
     }
     return true;
+  }
+
+  // Of a system that can't be reached, all that waited: a segment stays as long as a retained checkpoint names it.
+  Status VerifySegments(const std::vector<Committable>& due) {
+    CheckpointStorage& storage = *context_.storage;
+    for (const Committable& one : due) {
+      if (one.segment.empty()) continue;
+      const std::string path = JoinPath(storage.OutputFolder(), one.segment);
+      const SealedFile file{one.segment, one.size_bytes, one.checksum, one.rows};
+      WEIR_RETURN_IF_ERROR(VerifySealedFile(storage.file_system(), path, file, true));
+    }
+    return Status::Ok();
   }
 
   Result<RestoredJob> Act() {

@@ -24,11 +24,11 @@ Status JobBuilder::Build() {
   attempt_ = job_.ports_.random->NextId();
   job_.graph_ = JobGraph::Build(job_.definition_, *job_.ports_.registry);
   WEIR_RETURN_IF_ERROR(CreateConnectors());
-  WEIR_RETURN_IF_ERROR(CreateCommitters());
   auto storage = checkpoint::CheckpointStorage::Open(*job_.ports_.file_system, job_.definition_.checkpoint.storage,
                                                      job_.definition_.name, *job_.ports_.random);
   if (!storage.has_value()) return storage.error();
   job_.storage_ = std::move(*storage);
+  WEIR_RETURN_IF_ERROR(CreateCommitters());
   WEIR_RETURN_IF_ERROR(Restore());
   WEIR_ASSIGN_OR_RETURN(plan_, MakeExecutionPlan(job_.definition_, job_.graph_,
                                                  restored_.checkpoint.has_value() ? &*restored_.checkpoint : nullptr));
@@ -61,11 +61,17 @@ Status JobBuilder::CreateConnectors() {
 }
 
 Status JobBuilder::CreateCommitters() {
+  operators::CommitterContext context;
+  context.job = job_.definition_.name;
+  context.attempt = attempt_;
+  context.file_system = job_.ports_.file_system;
+  context.output_folder = job_.storage_->OutputFolder();
+  context.clock = job_.ports_.clock;
   std::set<std::string> seen;
   for (size_t i = 0; i < job_.sinks_.size(); ++i) {
     const auto& sink = job_.sinks_[i];
     if (sink == nullptr || sink->system().empty() || !seen.insert(sink->system()).second) continue;
-    auto committer = sink->CreateCommitter({job_.definition_.name, attempt_, job_.ports_.clock});
+    auto committer = sink->CreateCommitter(context);
     if (!committer.has_value()) return committer.error().WithContext(job_.definition_.nodes[i].id);
     job_.systems_.push_back({sink->system(), std::move(*committer)});
   }
@@ -246,6 +252,8 @@ Status JobBuilder::CreateTasks() {
       if (vertex.has_state) {
         WEIR_ASSIGN_OR_RETURN(task.state, OpenState(plan));
       }
+      task.file_system = job_.ports_.file_system;
+      task.output_folder = job_.storage_->OutputFolder();
       task.clock = job_.ports_.clock;
       task.workers = job_.ports_.workers;
       task.snapshots = job_.snapshots_.get();

@@ -11,6 +11,7 @@
 #include "jobs/definition_references.h"
 #include "jobs/definition_restart.h"
 #include "jobs/definition_specs.h"
+#include "jobs/definition_systems.h"
 #include "operators/options_check.h"
 
 namespace weir::jobs {
@@ -87,6 +88,7 @@ class DefinitionChecker {
     }
     LinkNodes(nodes, job_.parallelism, problems_, warnings_);
     for (UnlinkedNode& node : nodes) job_.nodes.push_back(std::move(node.node));
+    if (problems_.empty()) CheckSharedSystems(job_, registry_, problems_);
     return std::move(job_);
   }
 

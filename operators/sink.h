@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file_system.h"
 #include "base/ids.h"
 #include "base/status.h"
 #include "base/wakeup.h"
@@ -25,6 +26,9 @@ struct WriterContext {
   uint32_t subtask = 0;
   uint32_t parallelism = 1;
   UniqueId attempt;
+  FileSystem* file_system = nullptr;
+  std::string output_folder = {};  // for segments (checkpoint/sealed_file.h)
+  std::string segment_stem = {};   // what their names begin with: no other writer of any start has it
   const Clock* clock = nullptr;
   WorkerFactory* workers = nullptr;
   Wakeup* wakeup = nullptr;  // wakes this writer's task
@@ -52,6 +56,8 @@ class SinkWriter {
 struct CommitterContext {
   std::string job;
   UniqueId attempt;
+  FileSystem* file_system = nullptr;
+  std::string output_folder = {};  // where the segments of the job's writers are
   const Clock* clock = nullptr;
 };
 
@@ -61,6 +67,8 @@ class Sink {
   virtual Result<std::unique_ptr<SinkWriter>> CreateWriter() = 0;
   // The system's identity, the same for all sinks of a job that share a committer. Empty: at least once, no committer.
   virtual std::string system() const = 0;
+  // What the committer is made of besides: all sinks of a job on one system must say the same. May hold secrets.
+  virtual std::string committer_settings() const { return {}; }
   virtual Result<std::unique_ptr<checkpoint::Committer>> CreateCommitter(const CommitterContext& context) = 0;
 };
 

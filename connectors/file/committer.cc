@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/fault_site.h"
 #include "connectors/file/marker.h"
+#include "connectors/marker_text.h"
 
 namespace weir::connectors {
 
@@ -49,10 +50,10 @@ Status FileCommitter::Verify(std::span<const Committable> listed) {
 }
 
 Status FileCommitter::VerifyEither(const Part& part, bool& visible) const {
-  const Status published = VerifyPart(fs_, folder_.Part(part.name), part, true);
+  const Status published = checkpoint::VerifySealedFile(fs_, folder_.Part(part.name), part, true);
   visible = published.ok() || published.code() == StatusCode::kCorruption;
   if (published.code() != StatusCode::kNotFound) return published;
-  const Status hidden = VerifyPart(fs_, folder_.HiddenPart(part.name), part, true);
+  const Status hidden = checkpoint::VerifySealedFile(fs_, folder_.HiddenPart(part.name), part, true);
   return hidden.code() == StatusCode::kNotFound ? Missing(part) : hidden;
 }
 
@@ -110,13 +111,13 @@ Status FileCommitter::CheckOwner(const UniqueId& attempt) {
 Status FileCommitter::Publish(const Part& part) {
   const std::string final_path = folder_.Part(part.name);
   const std::string hidden_path = folder_.HiddenPart(part.name);
-  const Status published = VerifyPart(fs_, final_path, part, true);
+  const Status published = checkpoint::VerifySealedFile(fs_, final_path, part, true);
   if (published.ok()) {
     const Status removed = fs_.Remove(hidden_path);
     return removed.code() == StatusCode::kNotFound ? Status::Ok() : removed;
   }
   if (published.code() != StatusCode::kNotFound) return published;
-  const Status hidden = VerifyPart(fs_, hidden_path, part, inherited_.contains(part.name));
+  const Status hidden = checkpoint::VerifySealedFile(fs_, hidden_path, part, inherited_.contains(part.name));
   if (hidden.code() == StatusCode::kNotFound) return Missing(part);
   WEIR_RETURN_IF_ERROR(hidden);
   WEIR_RETURN_IF_ERROR(fs_.Rename(hidden_path, final_path));

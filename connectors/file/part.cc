@@ -8,18 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
-#include "base/fault_site.h"
-#include "base/file_copy.h"
-
 namespace weir::connectors {
 namespace {
-
-std::string Hex(uint64_t number) {
-  std::string text(16, '0');
-  for (size_t i = 0; i < 16; ++i) text[15 - i] = "0123456789abcdef"[number >> (4 * i) & 15];
-  return text;
-}
 
 bool ParseHex(const std::string& text, uint64_t& number) {
   if (text.size() != 16) return false;
@@ -31,7 +21,7 @@ bool ParseHex(const std::string& text, uint64_t& number) {
 
 std::string PartToJson(const Part& part) {
   const nlohmann::json json = {
-      {"name", part.name}, {"size-bytes", part.size_bytes}, {"checksum", Hex(part.checksum)}, {"rows", part.rows}};
+      {"name", part.name}, {"size-bytes", part.size_bytes}, {"checksum", checkpoint::ChecksumText(part.checksum)}, {"rows", part.rows}};
   return json.dump();
 }
 
@@ -58,63 +48,23 @@ Result<Part> PartFromJson(std::string_view payload) {
   return part;
 }
 
-Status VerifyPart(FileSystem& fs, const std::string& path, const Part& part, bool deep) {
-  WEIR_ASSIGN_OR_RETURN(const FileSystem::Info info, fs.Stat(path));
-  if (info.directory || info.size_bytes != part.size_bytes) {
-    return Status::Corruption("file " + path + " has " + std::to_string(info.size_bytes) +
-                              " bytes, the checkpoint says " + std::to_string(part.size_bytes));
-  }
-  if (!deep) return Status::Ok();
-  WEIR_ASSIGN_OR_RETURN(const FileDigest digest, DigestFile(fs, path));
-  if (digest.checksum == part.checksum) return Status::Ok();
-  return Status::Corruption("file " + path + " has checksum " + Hex(digest.checksum) + ", the checkpoint says " +
-                            Hex(part.checksum));
-}
-
 PartWriter::PartWriter(FileSystem& fs, SinkFolder folder, bool publish)
-    : fs_(fs), folder_(std::move(folder)), publish_(publish) {}
+    : fs_(fs), folder_(std::move(folder)), publish_(publish), hidden_(fs, folder_.hidden_path()) {}
 
 Status PartWriter::Append(const std::string& name, std::string_view data) {
-  if (failure_.ok()) failure_ = TryAppend(name, data);
-  return failure_;
-}
-
-Status PartWriter::TryAppend(const std::string& name, std::string_view data) {
-  if (file_ == nullptr) {
-    if (!ensured_) WEIR_RETURN_IF_ERROR(folder_.Ensure(fs_));
-    ensured_ = true;
-    WEIR_ASSIGN_OR_RETURN(file_, fs_.OpenForWrite(folder_.HiddenPart(name), WriteMode::kCreateNew));
-    hasher_ = std::make_unique<Hasher>();
-    part_ = Part{.name = name};
-  }
-  WEIR_CHECK_EQ(part_.name, name);
-  WEIR_RETURN_IF_ERROR(file_->Append(data));
-  hasher_->Update(data);
-  part_.size_bytes += data.size();
-  return Status::Ok();
+  if (!ensured_.has_value()) ensured_ = folder_.Ensure(fs_);
+  WEIR_RETURN_IF_ERROR(*ensured_);
+  return hidden_.Append(name, data);
 }
 
 Result<Part> PartWriter::Seal(uint64_t rows) {
-  WEIR_RETURN_IF_ERROR(failure_);
-  Result<Part> part = TrySeal(rows);
-  if (!part.has_value()) failure_ = part.error();
-  return part;
-}
-
-Result<Part> PartWriter::TrySeal(uint64_t rows) {
-  WEIR_CHECK(file_ != nullptr);
-  const std::unique_ptr<WritableFile> file = std::exchange(file_, nullptr);
-  WEIR_RETURN_IF_ERROR(file->Sync());
-  WEIR_RETURN_IF_ERROR(file->Close());
-  WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(folder_.hidden_path()));
-  FAULT_SITE("file.part-fsynced");
-  part_.checksum = hasher_->Digest();
-  part_.rows = rows;
+  if (ensured_.has_value()) WEIR_RETURN_IF_ERROR(*ensured_);
+  WEIR_ASSIGN_OR_RETURN(Part part, hidden_.Seal(rows));
   if (publish_) {
-    WEIR_RETURN_IF_ERROR(fs_.Rename(folder_.HiddenPart(part_.name), folder_.Part(part_.name)));
+    WEIR_RETURN_IF_ERROR(fs_.Rename(folder_.HiddenPart(part.name), folder_.Part(part.name)));
     WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(folder_.path()));
   }
-  return part_;
+  return part;
 }
 
 Status PartWriter::RemoveLeftOver(std::string_view name_begin, const UniqueId& attempt) {

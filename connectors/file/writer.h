@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/file_system.h"
-#include "base/mailbox.h"
+#include "connectors/background_files.h"
 #include "connectors/file/part.h"
 #include "connectors/format/format.h"
 #include "operators/sink.h"
@@ -39,16 +39,6 @@ class FileSinkWriter final : public operators::SinkWriter {
   Result<std::vector<checkpoint::Committable>> PrepareCommit(CheckpointId checkpoint) override;
 
  private:
-  // What a job of the Worker has done.
-  struct Done {
-    Status status;
-    std::string buffer;  // back for the next text
-    uint64_t bytes = 0;
-    std::vector<Part> sealed = {};
-  };
-
-  void TakeResults();
-  void SubmitText();
   void SubmitSeal();
 
   // Set once.
@@ -60,21 +50,12 @@ class FileSinkWriter final : public operators::SinkWriter {
   std::string stem_;
 
   // The task's thread only.
-  std::string text_;       // of the open part, not yet submitted
-  std::string spare_;      // an empty buffer with room
   std::string part_name_;  // empty: no part is open
   uint64_t part_bytes_ = 0;
   uint64_t part_rows_ = 0;
   MonotonicTime part_begin_;
   uint64_t sequence_ = 0;  // of the next part
-  uint64_t waiting_bytes_ = 0;
-  uint64_t seals_waiting_ = 0;
-  std::vector<Part> sealed_;  // since the last PrepareCommit
-  Status failure_;            // the first one; final
-
-  std::unique_ptr<Mailbox<Done>> done_;
-  std::unique_ptr<PartWriter> parts_;  // the Worker's only
-  std::unique_ptr<Worker> worker_;     // last: its jobs use the two above
+  std::unique_ptr<BackgroundFiles> files_;
 };
 
 }  // namespace weir::connectors

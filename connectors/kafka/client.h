@@ -3,8 +3,8 @@
 // sim_kafka.h); tests/integration/kafka_conformance runs the same cases on both.
 //
 // KafkaConsumer and KafkaProducer belong to one task's thread, never wait, and wake that task when there is something
-// to do. KafkaAdmin holds the calls that wait for the cluster: it is used from a Worker only. Partitions are assigned
-// by the caller; there are no group rebalances here.
+// to do. KafkaAdmin, KafkaTransactionalProducer and KafkaMarkerReader wait for the cluster, each call for a bounded
+// time: they are used from a Worker only. Partitions are assigned by the caller; there are no group rebalances here.
 #pragma once
 
 #include <compare>
@@ -100,6 +100,7 @@ struct ProduceRow {
   std::string_view value = {};  // null: a tombstone
   int64_t timestamp_ms = 0;     // 0: the time of producing
   int32_t partition = -1;       // -1: by the key (murmur2 of the bytes, as Kafka's own clients do)
+  std::span<const KafkaHeader> headers = {};
 };
 
 struct ProduceProgress {
@@ -119,6 +120,61 @@ class KafkaProducer {
   virtual bool HasRoom() const = 0;
   // Nothing lingers: what is queued is sent now. The wakeup calls when all of it is acknowledged.
   virtual void Flush() = 0;
+};
+
+struct KafkaTransactionOptions {
+  std::string transactional_id;
+  Duration transaction_timeout;  // after which the broker ends an open transaction; at least 1 s
+  Duration request_timeout;      // how long one call waits for the cluster
+};
+
+// One transactional producer, which never lingers. Every call may wait, at most about the request timeout; one thread
+// at a time. After an error the object is only good for Abort or destruction. Whoever destroys it while a transaction
+// is open leaves that to the next Init of the id, or to the transaction timeout.
+//
+// Codes that the calls have in common, beside those told below:
+//   kFenced              a newer producer has the id, or the broker has ended the transaction because its time was over
+//                        (the broker does not tell which); nothing of the transaction is visible
+//   kUnavailable         the cluster didn't answer within the request timeout; of a Commit, the outcome is unknown
+//   kFailedPrecondition  the cluster refuses this user, or the call is out of order (rows without Begin)
+//   kInternal            the client has given the transaction up; nothing of it is visible
+class KafkaTransactionalProducer {
+ public:
+  virtual ~KafkaTransactionalProducer() = default;
+  // Once, before all else. Fences every older producer with this transactional id and ends its open transaction;
+  // returns when none of its transactions is under way any more. InvalidArgument: the transaction timeout is above what
+  // the broker allows.
+  virtual Status Init() = 0;
+  virtual Status Begin() = 0;
+  // Copies; waits while the client's queue is full. A row too large: InvalidArgument naming topic, size and limit; an
+  // unknown topic: NotFound. A limit that only the broker knows is told by Commit.
+  virtual Status Produce(const std::string& topic, std::span<const ProduceRow> rows) = 0;
+  // Sends what is queued and commits; a transaction without rows does nothing. An error that Produce has told is told
+  // again.
+  virtual Status Commit() = 0;
+  // Ends the open transaction, so that nothing of it is ever visible; without one it does nothing.
+  virtual Status Abort() = 0;
+};
+
+enum class KafkaReadUpTo : uint8_t {
+  kLastStable,  // where a transaction that is open now begins: nobody is waited for
+  kEnd,         // the end at the time of the call: waits for transactions of others that are open below it
+};
+
+// What an exactly-once sink asks of the cluster about its marker. Every call waits, at most as long as the timeout
+// given to KafkaClientFactory::NewMarkerReader. One thread at a time. Errors as KafkaAdmin's.
+class KafkaMarkerReader {
+ public:
+  virtual ~KafkaMarkerReader() = default;
+  // The same for all brokers of a cluster and for its whole life.
+  virtual Result<std::string> ClusterId() = 0;
+  // What holds for the topic, the broker's defaults counted in. Nothing: there is no setting by that name. NotFound: no
+  // topic.
+  virtual Result<std::optional<std::string>> TopicConfig(const std::string& topic, const std::string& name) = 0;
+  // The value of the newest committed record under `key` in a partition, which is read from its first record as
+  // far as told. Nothing: none, or a tombstone. NotFound: no such topic or partition.
+  virtual Result<std::optional<std::string>> NewestValue(const TopicPartition& partition, const std::string& key,
+                                                         KafkaReadUpTo up_to) = 0;
 };
 
 struct TopicMetadata {
@@ -167,6 +223,11 @@ class KafkaClientFactory {
   virtual Result<std::unique_ptr<KafkaProducer>> NewProducer(const KafkaConnection& connection,
                                                              const KafkaClientContext& context) = 0;
   virtual Result<std::unique_ptr<KafkaAdmin>> NewAdmin(const KafkaConnection& connection, Duration timeout) = 0;
+  // Talks to nobody yet. `clock` outlives it, here and below.
+  virtual Result<std::unique_ptr<KafkaTransactionalProducer>> NewTransactionalProducer(
+      const KafkaConnection& connection, const KafkaTransactionOptions& options, const Clock& clock) = 0;
+  virtual Result<std::unique_ptr<KafkaMarkerReader>> NewMarkerReader(const KafkaConnection& connection,
+                                                                     Duration timeout, const Clock& clock) = 0;
 };
 
 }  // namespace weir::connectors

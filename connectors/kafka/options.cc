@@ -89,6 +89,15 @@ KafkaEnd EndOf(const Options& options) {
   return text == "offsets" ? KafkaEnd::kOffsets : KafkaEnd::kNone;
 }
 
+// The client's limit holds for a record with its overhead; a row above it could never be written.
+uint64_t RowBytesMax(const KafkaConnection& connection) {
+  constexpr uint64_t kClientDefault = 1'000'000;
+  for (const auto& [name, value] : connection.properties) {
+    if (name == "message.max.bytes") return ParseInteger<uint64_t>(value).value_or(kClientDefault);
+  }
+  return kClientDefault;
+}
+
 void Append(std::vector<OptionSpec>& specs, std::vector<OptionSpec> more) {
   std::ranges::move(more, std::back_inserter(specs));
 }
@@ -232,6 +241,19 @@ std::vector<OptionSpec> KafkaSinkOptionSpecs() {
            .doc = "How the key chooses the partition: murmur2 as Kafka's Java client, consistent (CRC32) as "
                   "librdkafka's. Without a key: any.",
            .choices = {"murmur2", "consistent"}},
+          {.name = "delivery",
+           .type = OptionType::kEnum,
+           .default_text = "at-least-once",
+           .doc = "exactly-once: the rows of a checkpoint become visible to read_committed consumers in one "
+                  "transaction when it is durable. at-least-once: rows go out at once; a restart may write some again.",
+           .choices = {"exactly-once", "at-least-once"}},
+          {.name = "transaction-timeout",
+           .type = OptionType::kDuration,
+           .default_text = "10m",
+           .doc = "With delivery exactly-once: how long the rows of one checkpoint may take to write before the broker "
+                  "gives the transaction up. At most the broker's transaction.max.timeout.ms.",
+           .min = 1'000,
+           .max = 86'400'000},
           {.name = "timestamp",
            .type = OptionType::kEnum,
            .default_text = "write-time",
@@ -271,6 +293,9 @@ KafkaSinkOptions ParseKafkaSinkOptions(const Options& options) {
   result.event_time = options.String("timestamp") == "event-time";
   result.row_kinds = options.Has("row-kind-column") && !options.String("row-kind-column").empty();
   result.upsert = !result.key.empty() && !result.row_kinds;
+  result.exactly_once = options.String("delivery") == "exactly-once";
+  result.row_bytes_max = RowBytesMax(result.connection);
+  result.transaction_timeout = options.Time("transaction-timeout");
   result.request_timeout = options.Time("request-timeout");
   return result;
 }

@@ -47,6 +47,9 @@ struct KafkaSinkOptions {
   bool event_time = false;  // the record's timestamp is the row's event time
   bool row_kinds = false;   // a column tells each row's kind; otherwise -U is left out
   bool upsert = false;      // with a key and no row-kind column: -D is a tombstone
+  bool exactly_once = false;
+  uint64_t row_bytes_max = 1'000'000;  // key and value of one record: the client's message.max.bytes
+  Duration transaction_timeout{};      // exactly once: the broker ends a transaction that is open for longer
   Duration request_timeout{};
 };
 

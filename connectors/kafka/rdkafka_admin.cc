@@ -80,33 +80,10 @@ Result<rd_kafka_t*> RdKafkaAdmin::GroupClient(const std::string& group) {
   return client;
 }
 
-// What can't be reached is Unavailable and tells the connection's own complaint; what the broker refuses is final.
 Status RdKafkaAdmin::Failure(rd_kafka_t* client, std::string_view what, rd_kafka_resp_err_t error) {
   rd_kafka_poll(client, 0);
-  std::string text = "Kafka at " + connection_.bootstrap_servers + ": " + std::string(what) + ": ";
-  switch (error) {
-    case RD_KAFKA_RESP_ERR__TRANSPORT:
-    case RD_KAFKA_RESP_ERR__TIMED_OUT:
-    case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
-    case RD_KAFKA_RESP_ERR__WAIT_COORD:
-    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
-      text += "no answer within " + SecondsText(timeout_);
-      if (!complaint_.text.empty()) text += " (" + complaint_.text + ")";
-      return Status::Unavailable(std::move(text));
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: return Status::NotFound(text + rd_kafka_err2str(error));
-    case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS: return Status::AlreadyExists(text + rd_kafka_err2str(error));
-    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
-    case RD_KAFKA_RESP_ERR__SSL:
-    case RD_KAFKA_RESP_ERR_INVALID_CONFIG:
-    case RD_KAFKA_RESP_ERR_INVALID_PARTITIONS:
-    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION: return Status::FailedPrecondition(text + rd_kafka_err2str(error));
-    default: return Status::Unavailable(text + rd_kafka_err2str(error));
-  }
+  return RdKafkaFailure("Kafka at " + connection_.bootstrap_servers + ": " + std::string(what), error, timeout_,
+                        complaint_);
 }
 
 // Errors that end by themselves: a partition or a group is just getting its leader.

@@ -23,6 +23,15 @@ class RdKafkaClientFactory final : public KafkaClientFactory {
   Result<std::unique_ptr<KafkaAdmin>> NewAdmin(const KafkaConnection& connection, Duration timeout) override {
     return NewRdKafkaAdmin(connection, timeout);
   }
+  Result<std::unique_ptr<KafkaTransactionalProducer>> NewTransactionalProducer(const KafkaConnection& connection,
+                                                                               const KafkaTransactionOptions& options,
+                                                                               const Clock& clock) override {
+    return NewRdKafkaTransactionalProducer(connection, options, clock);
+  }
+  Result<std::unique_ptr<KafkaMarkerReader>> NewMarkerReader(const KafkaConnection& connection, Duration timeout,
+                                                             const Clock& clock) override {
+    return NewRdKafkaMarkerReader(connection, timeout, clock);
+  }
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "base/log.h"
 #include "connectors/kafka/properties.h"
@@ -120,6 +121,44 @@ void RecordRdKafkaError(rd_kafka_t* client, int error, const char* reason, void*
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && !record->text.empty()) return;
   record->text = reason;
   (void)client;
+}
+
+bool IsUnanswered(rd_kafka_resp_err_t error) {
+  switch (error) {
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
+    case RD_KAFKA_RESP_ERR__WAIT_COORD:
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN: return true;
+    default: return false;
+  }
+}
+
+Status RdKafkaFailure(std::string what, rd_kafka_resp_err_t error, Duration timeout,
+                      const RdKafkaComplaint& complaint) {
+  std::string text = std::move(what) + ": ";
+  if (IsUnanswered(error)) {
+    text += "no answer within " + SecondsText(timeout);
+    if (!complaint.text.empty()) text += " (" + complaint.text + ")";
+    return Status::Unavailable(std::move(text));
+  }
+  switch (error) {
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: return Status::NotFound(text + rd_kafka_err2str(error));
+    case RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS: return Status::AlreadyExists(text + rd_kafka_err2str(error));
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
+    case RD_KAFKA_RESP_ERR__SSL:
+    case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE:
+    case RD_KAFKA_RESP_ERR_INVALID_CONFIG:
+    case RD_KAFKA_RESP_ERR_INVALID_PARTITIONS:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION: return Status::FailedPrecondition(text + rd_kafka_err2str(error));
+    default: return Status::Unavailable(text + rd_kafka_err2str(error));
+  }
 }
 
 RdKafkaPtr<rd_kafka_topic_partition_list_t> NewPartitionList(std::span<const TopicPartition> partitions) {

@@ -49,6 +49,13 @@ struct RdKafkaComplaint {
 };
 void RecordRdKafkaError(rd_kafka_t* client, int error, const char* reason, void* complaint);
 
+// The cluster didn't answer in time, or can't be reached.
+bool IsUnanswered(rd_kafka_resp_err_t error);
+
+// What an error of a call means. What can't be reached is Unavailable and tells the connection's own complaint; what
+// the broker refuses is final. `what` begins the message: where, and which question.
+Status RdKafkaFailure(std::string what, rd_kafka_resp_err_t error, Duration timeout, const RdKafkaComplaint& complaint);
+
 RdKafkaPtr<rd_kafka_topic_partition_list_t> NewPartitionList(std::span<const TopicPartition> partitions);
 
 // "1.5 s".
@@ -59,5 +66,9 @@ Result<std::unique_ptr<KafkaConsumer>> NewRdKafkaConsumer(const KafkaConnection&
 Result<std::unique_ptr<KafkaProducer>> NewRdKafkaProducer(const KafkaConnection& connection,
                                                           const KafkaClientContext& context);
 Result<std::unique_ptr<KafkaAdmin>> NewRdKafkaAdmin(const KafkaConnection& connection, Duration timeout);
+Result<std::unique_ptr<KafkaTransactionalProducer>> NewRdKafkaTransactionalProducer(
+    const KafkaConnection& connection, const KafkaTransactionOptions& options, const Clock& clock);
+Result<std::unique_ptr<KafkaMarkerReader>> NewRdKafkaMarkerReader(const KafkaConnection& connection, Duration timeout,
+                                                                  const Clock& clock);
 
 }  // namespace weir::connectors

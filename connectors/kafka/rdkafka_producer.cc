@@ -1,11 +1,11 @@
 // librdkafka as a KafkaProducer: idempotent, bounded, acknowledgements counted. Above the port no object is kept per
 // row.
-#include <array>
 #include <atomic>
 #include <unordered_map>
 
 #include "base/log.h"
 #include "connectors/kafka/rdkafka_handle.h"
+#include "connectors/kafka/rdkafka_row.h"
 
 namespace weir::connectors {
 namespace {
@@ -55,8 +55,9 @@ class RdKafkaProducer final : public KafkaProducer {
   uint64_t in_flight() const { return progress_.accepted - progress_.acknowledged - failed_; }
   void OnEvent(rd_kafka_event_t* event);
   void OnFailure(const rd_kafka_message_t& message);
-  rd_kafka_resp_err_t ProduceOne(rd_kafka_topic_t* topic, const ProduceRow& row);
-  Status Refusal(const std::string& topic, const ProduceRow& row, rd_kafka_resp_err_t error) const;
+  Status Refusal(const std::string& topic, const ProduceRow& row, rd_kafka_resp_err_t error) const {
+    return RefusedRow(address_, message_bytes_max_, topic, row, error);
+  }
 
   // Set once.
   const KafkaClientContext context_;
@@ -101,60 +102,7 @@ void RdKafkaProducer::OnEvent(rd_kafka_event_t* event) {
 void RdKafkaProducer::OnFailure(const rd_kafka_message_t& message) {
   ++failed_;
   if (!progress_.error.ok()) return;
-  ProduceRow row;
-  row.partition = message.partition;
-  row.key = {static_cast<const char*>(message.key), message.key == nullptr ? 0 : message.key_len};
-  row.value = {static_cast<const char*>(message.payload), message.payload == nullptr ? 0 : message.len};
-  progress_.error = Refusal(rd_kafka_topic_name(message.rkt), row, message.err);
-}
-
-Status RdKafkaProducer::Refusal(const std::string& topic, const ProduceRow& row, rd_kafka_resp_err_t error) const {
-  constexpr size_t kKeyShown = 100;
-  const std::string reason = rd_kafka_err2str(error);
-  const std::string key =
-      row.key.data() == nullptr ? std::string("none") : '"' + std::string(row.key.substr(0, kKeyShown)) + '"';
-  switch (error) {
-    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-      return Status::InvalidArgument("topic " + topic + ": the row with key " + key + " is " +
-                                     std::to_string(row.key.size() + row.value.size()) + " bytes; the limit is " +
-                                     message_bytes_max_ +
-                                     " (property message.max.bytes here, max.message.bytes of the topic)");
-    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-      return Status::NotFound("topic " + topic + " at " + address_ + ", partition " + std::to_string(row.partition) +
-                              ": " + reason);
-    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
-    case RD_KAFKA_RESP_ERR__AUTHENTICATION:
-    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
-      return Status::FailedPrecondition("topic " + topic + ", row with key " + key + ": " + reason);
-    default: return Status::Unavailable("topic " + topic + " at " + address_ + ", row with key " + key + ": " + reason);
-  }
-}
-
-rd_kafka_resp_err_t RdKafkaProducer::ProduceOne(rd_kafka_topic_t* topic, const ProduceRow& row) {
-  void* value = const_cast<char*>(row.value.data());
-  if (row.timestamp_ms == 0) [[likely]] {
-    const int failed = rd_kafka_produce(topic, row.partition, RD_KAFKA_MSG_F_COPY, value, row.value.size(),
-                                        row.key.data(), row.key.size(), nullptr);
-    return failed == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_last_error();
-  }
-  std::array<rd_kafka_vu_t, 6> arguments{};
-  arguments[0].vtype = RD_KAFKA_VTYPE_RKT;
-  arguments[0].u.rkt = topic;
-  arguments[1].vtype = RD_KAFKA_VTYPE_PARTITION;
-  arguments[1].u.i32 = row.partition;
-  arguments[2].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
-  arguments[2].u.i = RD_KAFKA_MSG_F_COPY;
-  arguments[3].vtype = RD_KAFKA_VTYPE_VALUE;
-  arguments[3].u.mem = {value, row.value.size()};
-  arguments[4].vtype = RD_KAFKA_VTYPE_KEY;
-  arguments[4].u.mem = {const_cast<char*>(row.key.data()), row.key.size()};
-  arguments[5].vtype = RD_KAFKA_VTYPE_TIMESTAMP;
-  arguments[5].u.i64 = row.timestamp_ms;
-  const RdKafkaPtr<rd_kafka_error_t> error(rd_kafka_produceva(client_, arguments.data(), arguments.size()));
-  return error == nullptr ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_error_code(error.get());
+  progress_.error = Refusal(rd_kafka_topic_name(message.rkt), RowOf(message), message.err);
 }
 
 Result<size_t> RdKafkaProducer::Produce(const std::string& topic, std::span<const ProduceRow> rows) {
@@ -166,7 +114,7 @@ Result<size_t> RdKafkaProducer::Produce(const std::string& topic, std::span<cons
   }
   size_t taken = 0;
   for (; taken < rows.size(); ++taken) {
-    const rd_kafka_resp_err_t error = ProduceOne(handle.get(), rows[taken]);
+    const rd_kafka_resp_err_t error = EnqueueRow(client_, handle.get(), rows[taken]);
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR) [[likely]]
       continue;
     if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) break;

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/mailbox.h"
 #include "connectors/format/format.h"
 #include "connectors/kafka/client.h"
 #include "connectors/kafka/options.h"
+#include "connectors/kafka/row_encoder.h"
+#include "connectors/kafka/topic_check.h"
 #include "operators/registry.h"
 #include "operators/sink.h"
 
@@ -33,43 +34,19 @@ class KafkaSinkWriter final : public operators::SinkWriter {
   }
 
  private:
-  // A row's place in text_; `none` for a null key or value.
-  struct Extent {
-    size_t begin = 0;
-    size_t end = 0;
-    bool none = true;
-  };
-  struct Pending {
-    Extent key;
-    Extent value;
-    int64_t timestamp_ms = 0;
-  };
-
-  void CheckTopic();
-  Status FindKeyColumns(const operators::Batch& batch);
-  Status AppendRow(const operators::Batch& batch, size_t row);
-  Status AppendKey(const operators::Value* row, Extent& extent);
   Status ProducePending();
 
   // Set once.
   const KafkaSinkOptions options_;
-  const std::unique_ptr<Serializer> serializer_;
   KafkaClientFactory& factory_;
   std::unique_ptr<KafkaProducer> producer_;
-  std::unique_ptr<Mailbox<Status>> checked_;
 
   // The task's thread only.
-  bool topic_known_ = false;
   Status status_;  // the first error; the next call that can report it does
-  operators::SchemaPtr schema_;
-  std::vector<size_t> key_columns_;  // of schema_
-  std::vector<Extent> extents_;
-  std::string text_;              // keys and values of the newest batch
-  std::vector<Pending> written_;  // its rows
-  std::vector<ProduceRow> rows_;  // the same as the client takes them
-  size_t produced_ = 0;           // of rows_
-
-  std::unique_ptr<Worker> worker_;  // last: ends before what it uses
+  KafkaRowEncoder encoder_;
+  std::span<const ProduceRow> rows_;  // of the newest batch, in the encoder
+  size_t produced_ = 0;               // of rows_
+  std::unique_ptr<TopicCheck> topic_check_;
 };
 
 }  // namespace weir::connectors

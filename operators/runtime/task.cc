@@ -102,6 +102,10 @@ Status Task::Open() {
   writer.subtask = options_.id.index;
   writer.parallelism = options_.parallelism;
   writer.attempt = options_.attempt;
+  writer.file_system = options_.file_system;
+  writer.output_folder = options_.output_folder;
+  writer.segment_stem = options_.attempt.ToString() + "-" + std::to_string(options_.id.vertex) + "-" +
+                        std::to_string(options_.id.index) + "-";
   writer.clock = options_.clock;
   writer.workers = options_.workers;
   writer.wakeup = options_.wakeup;

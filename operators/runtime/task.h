@@ -49,6 +49,8 @@ struct TaskOptions {
   std::vector<OutputEdge> outputs = {};
 
   std::unique_ptr<state::SubtaskState> state = nullptr;  // restored; null only if nothing in the chain keeps state
+  FileSystem* file_system = nullptr;
+  std::string output_folder = {};  // for a sink's segments
   const Clock* clock = nullptr;
   WorkerFactory* workers = nullptr;  // for readers and writers
   Worker* snapshots = nullptr;       // writes what Freeze returned; several tasks may share one

@@ -150,6 +150,8 @@ Status KafkaBroker::Format(const std::vector<std::pair<std::string, std::string>
         << "offsets.topic.replication.factor=1\noffsets.topic.num.partitions=4\n"
         << "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
         << "transaction.state.log.num.partitions=4\n"
+        // Looks after transactions whose time is over.
+        << "transaction.abort.timed.out.transaction.cleanup.interval.ms=200\n"
         << "share.coordinator.state.topic.replication.factor=1\nshare.coordinator.state.topic.min.isr=1\n"
         << "share.coordinator.state.topic.num.partitions=1\n"
         << "group.initial.rebalance.delay.ms=0\nauto.create.topics.enable=false\n"

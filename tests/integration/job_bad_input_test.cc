@@ -447,6 +447,7 @@ TEST_F(JobBadInputTest, SigtermStopsCleanlyAndTheNextStartGoesOn) {
     ExpectSays(weir.Output(), {"stopping after a last checkpoint", "stopped at checkpoint"});
   }
   job.ExpectExactFiles();
+  job.ExpectExactTopic();
   job.ExpectTopicAtLeastOnce({});  // a clean stop repeats nothing
 }
 

@@ -43,7 +43,7 @@ class JobBrokerTest : public testing::Test {
     broker_.Resume();
   }
   void ExpectComplete(Weir& weir) {
-    EXPECT_TRUE(Eventually(seconds(60), [&] { return job_.FilesComplete() || !weir.Running(); }));
+    EXPECT_TRUE(Eventually(seconds(60), [&] { return (job_.FilesComplete() && job_.ExactTopicComplete()) || !weir.Running(); }));
     EXPECT_TRUE(weir.Running()) << "ended by itself:\n" << weir.Output();
   }
 
@@ -65,6 +65,7 @@ TEST_F(JobBrokerTest, TheJobOutlivesABrokerThatDiesOrStandsStill) {
   ExpectComplete(weir);
   EXPECT_EQ(weir.Stop(), 0) << weir.Output();
   job_.ExpectExactFiles();
+  job_.ExpectExactTopic();
   job_.ExpectTopicAtLeastOnce({});  // the job was never killed: nothing is there twice
   std::cout << job_.fed() << " rows in, " << job_.kept() << " rows out\n";
 }
@@ -91,6 +92,7 @@ TEST_F(JobBrokerTest, AJobStoppedWhileItsBrokerIsDeadEndsAndGoesOnExactly) {
   ExpectComplete(weir);
   EXPECT_EQ(weir.Stop(), 0) << weir.Output();
   job_.ExpectExactFiles();
+  job_.ExpectExactTopic();
   job_.ExpectTopicAtLeastOnce(ends_ms);
 }
 

@@ -76,14 +76,16 @@ class Lives {
     life_ = 0;
     Weir weir = Begin({});
     job_.Feed(RowsOfALife());
-    EXPECT_TRUE(Eventually(seconds(60), [&] { return job_.FilesComplete() || !weir.Running(); })) << weir.Output();
+    EXPECT_TRUE(Eventually(seconds(60), [&] { return Complete() || !weir.Running(); })) << weir.Output();
     EXPECT_EQ(weir.Stop(), 0) << weir.Output();
     job_.ExpectExactFiles();
+    job_.ExpectExactTopic();
     job_.ExpectTopicAtLeastOnce(kills_ms_);
     std::cout << kills_ms_.size() << " kills, " << job_.fed() << " rows in, " << job_.kept() << " rows out\n";
   }
 
  private:
+  bool Complete() const { return job_.FilesComplete() && job_.ExactTopicComplete(); }
   void AskForSavepoint() {
     RunToEnd(folder_, {"savepoint", job_.definition(), "--to", folder_.Path("sp-" + std::to_string(++savepoints_))});
   }

@@ -10,17 +10,18 @@
 #include "base/check.h"
 
 namespace weir::job_test {
-namespace {
 
-using nlohmann::ordered_json;
-
-// Row of a sink; totals as text, so that no digit is lost.
-struct TotalRow {
+// Row of a sink.
+struct OrdersJob::Row {
   int64_t customer = 0;
   uint64_t orders = 0;
   int64_t total_cents = 0;
   int64_t largest_cents = 0;
 };
+
+namespace {
+
+using nlohmann::ordered_json;
 
 std::string Member(const std::string& line, const std::string& name) {
   const std::string label = "\"" + name + "\":";
@@ -30,15 +31,16 @@ std::string Member(const std::string& line, const std::string& name) {
   return line.substr(begin + label.size(), end - begin - label.size());
 }
 
-TotalRow RowOf(const std::string& line) {
+template <class Row>
+Row RowOf(const std::string& line) {
   return {std::stoll(Member(line, "customer")), std::stoull(Member(line, "orders")), CentsOf(Member(line, "total")),
           CentsOf(Member(line, "largest"))};
 }
 
 ordered_json Definition(const std::string& servers, const std::string& input, const std::string& output,
-                        const JobFolder& folder) {
+                        const std::string& exact, const JobFolder& folder) {
   ordered_json job;
-  job["name"] = "orders";
+  job["name"] = input;  // a cluster knows a job by its name, and the broker is shared
   job["parallelism"] = 1;
   job["checkpoint"] = {{"storage", folder.Path("checkpoints")}, {"interval", "200ms"}};
   job["sources"] = {{{"id", "orders"},
@@ -69,6 +71,13 @@ ordered_json Definition(const std::string& servers, const std::string& input, co
        {"bootstrap-servers", servers},
        {"topic", output},
        {"key", {"customer"}}},
+      {{"id", "totals_exact"},
+       {"connector", "kafka"},
+       {"input", "totals"},
+       {"delivery", "exactly-once"},
+       {"bootstrap-servers", servers},
+       {"topic", exact},
+       {"key", {"customer"}}},
       {{"id", "totals_files"}, {"connector", "file"}, {"input", "totals"}, {"path", folder.Path("totals")}}};
   return job;
 }
@@ -94,11 +103,14 @@ OrdersJob::OrdersJob(kafka_test::KafkaWorld& world, const JobFolder& folder, uin
       folder_(folder),
       options_{.seed = seed, .splits = kInputPartitions, .customers = customers},
       input_topic_(world.NewName("orders")),
-      output_topic_(world.NewName("totals")) {
+      output_topic_(world.NewName("totals")),
+      exact_topic_(world.NewName("exact")) {
   EXPECT_EQ(world.CreateTopic(input_topic_, kInputPartitions).ToString(), "ok");
   EXPECT_EQ(world.CreateTopic(output_topic_, kOutputPartitions).ToString(), "ok");
-  definition_ = folder.Write(
-      "orders.json", Definition(world.connection().bootstrap_servers, input_topic_, output_topic_, folder).dump(2));
+  EXPECT_EQ(world.CreateTopic(exact_topic_, kOutputPartitions).ToString(), "ok");
+  const std::string servers = world.connection().bootstrap_servers;
+  definition_ =
+      folder.Write("orders.json", Definition(servers, input_topic_, output_topic_, exact_topic_, folder).dump(2));
 }
 
 void OrdersJob::Feed(uint64_t rows) {
@@ -127,12 +139,36 @@ void OrdersJob::Feed(uint64_t rows) {
 }
 
 void OrdersJob::ExpectExactFiles() const {
-  std::map<int64_t, std::map<uint64_t, TotalRow>> found;
-  const std::vector<std::string> lines = PublishedLines(output_folder());
-  EXPECT_EQ(lines.size(), kept_);
-  for (const std::string& line : lines) {
-    const TotalRow row = RowOf(line);
-    EXPECT_TRUE(found[row.customer].emplace(row.orders, row).second) << "twice: " << line;
+  std::vector<Row> rows;
+  for (const std::string& line : PublishedLines(output_folder())) rows.push_back(RowOf<Row>(line));
+  ExpectExact(rows);
+}
+
+bool OrdersJob::ExactTopicComplete() const {
+  return ReadTopic(world_, exact_topic_, kOutputPartitions).size() >= kept_;
+}
+
+void OrdersJob::ExpectExactTopic() const {
+  std::vector<Row> rows;
+  std::map<int64_t, uint64_t> newest;
+  for (const TopicRecord& record : ReadTopic(world_, exact_topic_, kOutputPartitions)) {
+    ASSERT_TRUE(record.value.has_value() && record.key.has_value());
+    const Row row = RowOf<Row>(*record.value);
+    EXPECT_EQ(*record.key, "[" + std::to_string(row.customer) + "]");
+    EXPECT_EQ(row.orders, newest[row.customer] + 1) << "customer " << row.customer << ", partition "
+                                                    << record.partition << ", offset " << record.offset;
+    newest[row.customer] = row.orders;
+    rows.push_back(row);
+  }
+  ExpectExact(rows);
+}
+
+void OrdersJob::ExpectExact(const std::vector<Row>& rows_found) const {
+  std::map<int64_t, std::map<uint64_t, Row>> found;
+  EXPECT_EQ(rows_found.size(), kept_);
+  for (const Row& row : rows_found) {
+    EXPECT_TRUE(found[row.customer].emplace(row.orders, row).second)
+        << "twice: customer " << row.customer << ", order " << row.orders;
   }
   EXPECT_EQ(found.size(), totals_.size());
   for (const auto& [customer, expected] : totals_) {
@@ -159,14 +195,14 @@ void OrdersJob::ExpectExactFiles() const {
 
 void OrdersJob::ExpectTopicAtLeastOnce(const std::vector<int64_t>& kills_ms) const {
   struct Last {
-    TotalRow row;
+    Row row;
     int64_t timestamp_ms = 0;
     int32_t partition = 0;
   };
   std::map<int64_t, Last> last;
   for (const TopicRecord& record : ReadTopic(world_, output_topic_, kOutputPartitions)) {
     ASSERT_TRUE(record.value.has_value() && record.key.has_value());
-    const TotalRow row = RowOf(*record.value);
+    const Row row = RowOf<Row>(*record.value);
     EXPECT_EQ(*record.key, "[" + std::to_string(row.customer) + "]");
     const auto [it, first] = last.try_emplace(row.customer, Last{row, record.timestamp_ms, record.partition});
     if (first) {

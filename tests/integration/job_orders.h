@@ -1,5 +1,5 @@
 // The main job and its oracle: a changefeed of orders on a topic of eight partitions, through filter, projection and an
-// aggregate by customer, into a topic and into files. What must come out is added up here from what was put in, by
+// aggregate by customer, into a topic at least once, into another one exactly once, and into files. What must come out is added up here from what was put in, by
 // code that shares nothing with the job. One thread.
 #pragma once
 
@@ -24,7 +24,7 @@ class OrdersJob {
   const std::string& definition() const { return definition_; }
   const std::string& input_topic() const { return input_topic_; }
   std::string output_folder() const { return folder_.Path("totals"); }
-  std::string checkpoints() const { return folder_.Path("checkpoints/orders"); }
+  std::string checkpoints() const { return folder_.Path("checkpoints/" + input_topic_); }
 
   // Appends the next orders to the topic, and a resolved message to each partition.
   void Feed(uint64_t rows);
@@ -34,21 +34,28 @@ class OrdersJob {
 
   // Each (customer, count) is there once, and the totals rise by just the amounts of the customer's orders.
   void ExpectExactFiles() const;
+  // The same of the topic that is written exactly once, and each customer's rows are in the order of its counts.
+  void ExpectExactTopic() const;
+  bool ExactTopicComplete() const;
   // The last row of each customer is right, and its counts go up one by one, except that after a moment at which the
   // job was killed (`kills_ms`) they may start again from one that was there before.
   void ExpectTopicAtLeastOnce(const std::vector<int64_t>& kills_ms) const;
 
  private:
+  struct Row;
   struct Total {
     std::vector<int64_t> cents;  // of each order that is kept, in the order of feeding
     int64_t sum = 0;
   };
+
+  void ExpectExact(const std::vector<Row>& rows) const;
 
   kafka_test::KafkaWorld& world_;
   const JobFolder& folder_;
   const connectors::OrdersOptions options_;
   const std::string input_topic_;
   const std::string output_topic_;
+  const std::string exact_topic_;
   std::string definition_;
   uint64_t fed_ = 0;
   uint64_t kept_ = 0;

@@ -4,8 +4,12 @@ endif()
 weir_add_test(kafka_conformance
   ${CMAKE_CURRENT_SOURCE_DIR}/kafka_cluster_conformance_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/kafka_consumer_conformance_test.cc
+  ${CMAKE_CURRENT_SOURCE_DIR}/kafka_marker_conformance_test.cc
+  ${CMAKE_CURRENT_SOURCE_DIR}/kafka_transaction_conformance_test.cc
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(kafka_source_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_source_test.cc
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(kafka_sink_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_sink_test.cc
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(kafka_committer_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_committer_test.cc
+  LINK weir_kafka_world weir_simulated_ports LABEL integration TIMEOUT 300 WHOLE)

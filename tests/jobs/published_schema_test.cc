@@ -28,6 +28,14 @@ class NoKafka final : public connectors::KafkaClientFactory {
   Result<std::unique_ptr<connectors::KafkaAdmin>> NewAdmin(const connectors::KafkaConnection&, Duration) override {
     return Error(Status::Unavailable("no client"));
   }
+  Result<std::unique_ptr<connectors::KafkaTransactionalProducer>> NewTransactionalProducer(
+      const connectors::KafkaConnection&, const connectors::KafkaTransactionOptions&, const Clock&) override {
+    return Error(Status::Unavailable("no client"));
+  }
+  Result<std::unique_ptr<connectors::KafkaMarkerReader>> NewMarkerReader(const connectors::KafkaConnection&, Duration,
+                                                                         const Clock&) override {
+    return Error(Status::Unavailable("no client"));
+  }
 };
 
 std::string WithoutLineEnds(std::string text) {

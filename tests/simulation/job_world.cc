@@ -58,6 +58,7 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
   faults.fetch_records_max = 1 + random_->Below(20);
   faults.lost_one_in = random_->OneIn(3) ? 20 : 0;
   kafka_.SetFaults(faults);
+  kafka_.SetPassTime([this](MonotonicTime limit) { clock_.AdvanceTo(limit); });
   for (const SimTopic& topic : job_.topics) {
     (void)kafka_.CreateTopic(topic.name, static_cast<int32_t>(topic.partitions.size()));
     for (size_t p = 0; p < topic.partitions.size(); ++p) {

@@ -1,11 +1,21 @@
 #include "tests/simulation/sim_kafka.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "base/check.h"
 
 namespace weir::simulation {
+namespace {
+
+constexpr size_t kMessageBytesMax = 1'000'000;
+
+std::optional<std::string> Owned(std::string_view text) {
+  return text.data() == nullptr ? std::nullopt : std::optional<std::string>(text);
+}
+
+}  // namespace
 
 int64_t SimKafka::Partition::last_stable() const {
   int64_t stable = next;
@@ -20,8 +30,10 @@ Duration SimKafka::DrawLatency() {
 
 bool SimKafka::DrawLoss() { return faults_.lost_one_in != 0 && random_->OneIn(faults_.lost_one_in); }
 
-void SimKafka::Schedule(Duration after, std::function<void()> event) {
-  events_[{(clock_.Now() + after).ns, ++last_number_}] = std::move(event);
+SimKafka::EventId SimKafka::Schedule(Duration after, std::function<void()> event) {
+  const EventId id((clock_.Now() + after).ns, ++last_number_);
+  events_[id] = std::move(event);
+  return id;
 }
 
 std::optional<MonotonicTime> SimKafka::NextEvent() const {
@@ -38,18 +50,29 @@ void SimKafka::RunDue() {
   }
 }
 
+bool SimKafka::Await(MonotonicTime limit, const std::function<bool()>& done) {
+  while (!done()) {
+    if (pass_time_ == nullptr || clock_.Now() >= limit) return false;
+    pass_time_(std::clamp(NextEvent().value_or(limit), clock_.Now(), limit));
+    RunDue();
+  }
+  return true;
+}
+
 void SimKafka::WakeConsumers(Duration after) {
   Schedule(after, [this] {
     for (const auto& [number, wakeup] : consumers_) wakeup->Wake();
   });
 }
 
-Status SimKafka::CreateTopic(const std::string& name, int32_t partitions) {
+Status SimKafka::CreateTopic(const std::string& name, int32_t partitions, const Config& config) {
   WEIR_CHECK_GT(partitions, 0);
   if (topics_.contains(name)) return Status::AlreadyExists("topic " + name + " exists");
   Topic& topic = topics_[name];
   topic.incarnation = ++last_incarnation_;
   topic.partitions.resize(static_cast<size_t>(partitions));
+  topic.config["cleanup.policy"] = "delete";
+  for (const auto& [option, value] : config) topic.config[option] = value;
   return {};
 }
 
@@ -67,11 +90,30 @@ Status SimKafka::AddPartitions(const std::string& name, int32_t partitions) {
   return {};
 }
 
+SimKafka::Partition* SimKafka::FindOrNull(const connectors::TopicPartition& name) {
+  const auto found = topics_.find(name.topic);
+  const auto index = static_cast<size_t>(name.partition);
+  return found == topics_.end() || index >= found->second.partitions.size() ? nullptr
+                                                                            : &found->second.partitions[index];
+}
+
 SimKafka::Partition& SimKafka::Find(const std::string& topic, int32_t partition) {
-  const auto found = topics_.find(topic);
-  WEIR_CHECK(found != topics_.end());
-  WEIR_CHECK_LT(static_cast<size_t>(partition), found->second.partitions.size());
-  return found->second.partitions[static_cast<size_t>(partition)];
+  Partition* found = FindOrNull({topic, partition});
+  WEIR_CHECK(found != nullptr);
+  return *found;
+}
+
+Result<int32_t> SimKafka::ChoosePartition(const std::string& topic, int32_t given,
+                                          const std::optional<std::string>& key) {
+  const Topic* found = FindTopic(topic);
+  if (found == nullptr) return Error(Status::NotFound("topic " + topic + ": unknown topic or partition"));
+  const auto count = static_cast<int32_t>(found->partitions.size());
+  if (given >= count) {
+    return Error(
+        Status::NotFound("topic " + topic + ", partition " + std::to_string(given) + ": unknown topic or partition"));
+  }
+  if (given >= 0) return given;
+  return key ? Murmur2Partition(*key, count) : static_cast<int32_t>(random_->Below(static_cast<uint64_t>(count)));
 }
 
 std::map<connectors::TopicPartition, int64_t> SimKafka::AcknowledgedOffsets() const {
@@ -118,12 +160,30 @@ void SimKafka::EndTransaction(uint64_t transaction, bool commit) {
     for (const std::shared_ptr<Entry>& entry : transaction_entries_[transaction]) entry->aborted = true;
   }
   for (const connectors::TopicPartition& name : transaction_partitions_[transaction]) {
-    Partition& partition = Find(name.topic, name.partition);
-    Store(partition, {}, true, 0);
-    partition.open_transactions.erase(transaction);
+    Partition* partition = FindOrNull(name);
+    if (partition == nullptr || !partition->open_transactions.contains(transaction)) continue;  // deleted meanwhile
+    Store(*partition, {}, true, 0);
+    partition->open_transactions.erase(transaction);
   }
   transaction_entries_.erase(transaction);
   transaction_partitions_.erase(transaction);
+}
+
+void SimKafka::Compact(const std::string& topic) {
+  const auto found = topics_.find(topic);
+  if (found == topics_.end() || found->second.config["cleanup.policy"] != "compact") return;
+  for (Partition& partition : found->second.partitions) {
+    const int64_t stable = partition.last_stable();
+    std::set<std::string> newer;
+    std::deque<std::shared_ptr<Entry>> kept;
+    for (const std::shared_ptr<Entry>& entry : partition.log | std::views::reverse) {
+      const bool decided = entry->offset < stable && !entry->control;
+      const bool superseded = decided && !entry->aborted && !newer.insert(entry->record.key.value_or("")).second;
+      if (!kept.empty() && (superseded || (decided && entry->aborted))) continue;
+      kept.push_front(entry);
+    }
+    partition.log = std::move(kept);
+  }
 }
 
 void SimKafka::TrimLog(const std::string& topic, int32_t partition, int64_t low) {
@@ -148,6 +208,21 @@ std::vector<SimRecord> SimKafka::Committed(const std::string& topic, int32_t par
     if (!entry->control && !entry->aborted) records.push_back(entry->record);
   }
   return records;
+}
+
+Result<SimRecord> NewSimRecord(const std::string& topic, const connectors::ProduceRow& row) {
+  const size_t size = row.key.size() + row.value.size();
+  if (size > kMessageBytesMax) {
+    return Error(Status::InvalidArgument("topic " + topic + ": the row with key \"" + std::string(row.key) + "\" is " +
+                                         std::to_string(size) + " bytes; the limit is " +
+                                         std::to_string(kMessageBytesMax)));
+  }
+  SimRecord record;
+  record.key = Owned(row.key);
+  record.value = Owned(row.value);
+  record.timestamp_ms = row.timestamp_ms == 0 ? -1 : row.timestamp_ms;
+  for (const connectors::KafkaHeader& header : row.headers) record.headers.emplace_back(header.name, header.value);
+  return record;
 }
 
 int32_t Murmur2Partition(std::string_view key, int32_t partitions) {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "tests/simulation/sim_kafka.h"
+#include "tests/simulation/sim_kafka_transactions.h"
 
 namespace weir::simulation {
 
@@ -26,7 +27,6 @@ using connectors::Watermarks;
 
 namespace {
 
-constexpr size_t kMessageBytesMax = 1'000'000;
 constexpr Duration kRetryAfter = std::chrono::milliseconds(100);
 
 std::string Describe(const TopicPartition& partition) {
@@ -38,10 +38,6 @@ std::string_view View(const std::optional<std::string>& text) {
   return text.has_value() ? std::string_view(*text) : std::string_view();
 }
 
-std::optional<std::string> Owned(std::string_view text) {
-  return text.data() == nullptr ? std::nullopt : std::optional<std::string>(text);
-}
-
 class SimBlock final : public FetchedBlock {
  public:
   void Add(std::shared_ptr<const SimKafka::Entry> entry, uint32_t partition) {
@@ -49,7 +45,11 @@ class SimBlock final : public FetchedBlock {
         {partition, entry->offset, entry->record.timestamp_ms, View(entry->record.key), View(entry->record.value)});
     entries_.push_back(std::move(entry));
   }
-  std::vector<KafkaHeader> Headers(size_t) const override { return {}; }
+  std::vector<KafkaHeader> Headers(size_t record) const override {
+    std::vector<KafkaHeader> headers;
+    for (const auto& [name, value] : entries_[record]->record.headers) headers.push_back({name, value});
+    return headers;
+  }
 
  private:
   std::vector<std::shared_ptr<const SimKafka::Entry>> entries_;
@@ -70,6 +70,14 @@ class SimKafkaClients final : public connectors::KafkaClientFactory {
   Result<std::unique_ptr<KafkaProducer>> NewProducer(const KafkaConnection& connection,
                                                      const KafkaClientContext& context) override;
   Result<std::unique_ptr<KafkaAdmin>> NewAdmin(const KafkaConnection& connection, Duration timeout) override;
+  Result<std::unique_ptr<connectors::KafkaTransactionalProducer>> NewTransactionalProducer(
+      const KafkaConnection& connection, const connectors::KafkaTransactionOptions& options, const Clock&) override {
+    return NewSimTransactionalProducer(broker_, connection.bootstrap_servers, options);
+  }
+  Result<std::unique_ptr<connectors::KafkaMarkerReader>> NewMarkerReader(const KafkaConnection& connection,
+                                                                         Duration timeout, const Clock&) override {
+    return NewSimMarkerReader(broker_, connection.bootstrap_servers, timeout);
+  }
 
  private:
   class Consumer;
@@ -193,15 +201,13 @@ class SimKafkaClients::Producer final : public KafkaProducer {
     if (!progress_.error.ok()) return Error(progress_.error);
     size_t taken = 0;
     for (const ProduceRow& row : rows) {
-      if (row.key.size() + row.value.size() > kMessageBytesMax) {
-        progress_.error = Status::InvalidArgument("topic " + topic + ": the row with key \"" + std::string(row.key) +
-                                                  "\" is " + std::to_string(row.key.size() + row.value.size()) +
-                                                  " bytes; the limit is " + std::to_string(kMessageBytesMax));
+      Result<SimRecord> record = NewSimRecord(topic, row);
+      if (!record.has_value()) {
+        progress_.error = record.error();
         return Error(progress_.error);
       }
       if (in_flight() >= broker_.faults_.queue_records_max) break;
-      const int64_t timestamp_ms = row.timestamp_ms == 0 ? -1 : row.timestamp_ms;
-      queue_.push_back({topic, row.partition, {Owned(row.key), Owned(row.value), timestamp_ms}});
+      queue_.push_back({topic, row.partition, std::move(*record)});
       ++progress_.accepted;
       ++taken;
     }
@@ -255,18 +261,7 @@ class SimKafkaClients::Producer final : public KafkaProducer {
 
   static Status Store(SimKafka& broker, std::vector<Row>& rows) {
     for (Row& row : rows) {
-      const SimKafka::Topic* topic = broker.FindTopic(row.topic);
-      if (topic == nullptr) return Status::NotFound("topic " + row.topic + ": unknown topic or partition");
-      const auto count = static_cast<int32_t>(topic->partitions.size());
-      int32_t partition = row.partition;
-      if (partition < 0) {
-        partition = row.record.key ? Murmur2Partition(*row.record.key, count)
-                                   : static_cast<int32_t>(broker.random_->Below(static_cast<uint64_t>(count)));
-      }
-      if (partition >= count) {
-        return Status::NotFound("topic " + row.topic + ", partition " + std::to_string(partition) +
-                                ": unknown topic or partition");
-      }
+      WEIR_ASSIGN_OR_RETURN(const int32_t partition, broker.ChoosePartition(row.topic, row.partition, row.record.key));
       broker.Append(row.topic, partition, std::move(row.record));
     }
     return {};
@@ -350,9 +345,9 @@ class SimKafkaClients::Admin final : public KafkaAdmin {
     return {};
   }
   Status CreateTopic(const std::string& topic, int32_t partitions,
-                     const std::vector<std::pair<std::string, std::string>>&) override {
+                     const std::vector<std::pair<std::string, std::string>>& config) override {
     WEIR_RETURN_IF_ERROR(Reach());
-    return broker_.CreateTopic(topic, partitions);
+    return broker_.CreateTopic(topic, partitions, config);
   }
 
  private:

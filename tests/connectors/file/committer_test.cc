@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "connectors/file/marker.h"
+#include "connectors/marker_text.h"
 #include "tests/simulation/sim_file_system.h"
 
 namespace weir::connectors {

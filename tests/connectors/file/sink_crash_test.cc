@@ -258,8 +258,8 @@ TEST(FileSinkCrashTest, EveryFaultSiteIsReached) {
   ArmFaultSites([&](std::string_view site) { ++reached[std::string(site)]; });
   StepsOfACleanRun();
   ArmFaultSites({});
-  EXPECT_GE(reached["file.part-fsynced"], 16);
-  EXPECT_EQ(reached["file.part-renamed"], reached["file.part-fsynced"]);
+  EXPECT_GE(reached["output.sealed"], 16);
+  EXPECT_EQ(reached["file.part-renamed"], reached["output.sealed"]);
   EXPECT_EQ(reached["file.marker-replaced"], kRows / kRowsOfCheckpoint);
 }
 

@@ -40,6 +40,8 @@ class KafkaWorld {
   virtual void EndTransaction(uint64_t transaction, bool commit) = 0;
   virtual void TrimLog(const std::string& topic, int32_t partition, int64_t low) = 0;
   virtual void SetReachable(bool reachable) = 0;
+  // Done by somebody else `after` from now, while a call of the port waits. Once a world.
+  virtual void Later(Duration after, std::function<void()> deed) = 0;
 
   // A topic name that no other case has.
   std::string NewName(const std::string& stem);

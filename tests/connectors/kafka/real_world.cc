@@ -54,6 +54,7 @@ class RealWorld final : public KafkaWorld {
         random_(NewSystemRandom()),
         producer_(NewProducer({})) {}
   ~RealWorld() override {
+    later_.reset();
     for (const auto& [number, producer] : transactions_) rd_kafka_destroy(producer);
     rd_kafka_destroy(producer_);
   }
@@ -95,6 +96,14 @@ class RealWorld final : public KafkaWorld {
   }
   void TrimLog(const std::string& topic, int32_t partition, int64_t low) override;
   void SetReachable(bool reachable) override { reachable ? broker_.Resume() : broker_.Pause(); }
+  void Later(Duration after, std::function<void()> deed) override {
+    later_ = workers_->NewWorker("later");
+    later_->Submit([after, deed = std::move(deed)] {
+      ConditionWakeup never;
+      never.WaitFor(after);
+      deed();
+    });
+  }
 
  private:
   rd_kafka_t* NewProducer(const std::string& transactional_id) {
@@ -138,6 +147,7 @@ class RealWorld final : public KafkaWorld {
   rd_kafka_t* producer_;
   std::map<uint64_t, rd_kafka_t*> transactions_;
   uint64_t last_transaction_ = 0;
+  std::unique_ptr<Worker> later_;
 };
 
 Status RealWorld::AddPartitions(const std::string& topic, int partitions) {

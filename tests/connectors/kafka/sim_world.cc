@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "tests/connectors/kafka/kafka_world.h"
 #include "tests/simulation/manual_clock.h"
@@ -15,6 +16,11 @@ class SimWorld final : public KafkaWorld {
     simulation::SimKafkaFaults faults;
     faults.lost_one_in = 10;
     broker_.SetFaults(faults);
+    broker_.SetPassTime([this](MonotonicTime limit) {
+      const bool deed_due = later_ != nullptr && later_at_ <= limit;
+      clock_.AdvanceTo(std::max(clock_.Now(), deed_due ? later_at_ : limit));
+      if (deed_due) std::exchange(later_, nullptr)();
+    });
   }
 
   connectors::KafkaClientFactory& factory() override { return *factory_; }
@@ -50,6 +56,10 @@ class SimWorld final : public KafkaWorld {
     broker_.TrimLog(topic, partition, low);
   }
   void SetReachable(bool reachable) override { broker_.SetReachable(reachable); }
+  void Later(Duration after, std::function<void()> deed) override {
+    later_at_ = clock_.Now() + after;
+    later_ = std::move(deed);
+  }
 
  private:
   static simulation::SimRecord Convert(const TestRecord& record) {
@@ -62,6 +72,8 @@ class SimWorld final : public KafkaWorld {
   SeededRandom random_;
   simulation::SimKafka broker_;
   std::unique_ptr<connectors::KafkaClientFactory> factory_;
+  MonotonicTime later_at_;
+  std::function<void()> later_;
 };
 
 }  // namespace
