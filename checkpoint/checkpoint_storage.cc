@@ -337,7 +337,8 @@ Result<CheckpointStorage::Garbage> CheckpointStorage::FindLeftovers(uint32_t ret
   if (!KnowFilesOf({durable.begin(), durable.begin() + static_cast<std::ptrdiff_t>(retained)})) return garbage;
   WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs_.List(OutputFolder()));
   for (const std::string& name : names) {
-    const bool named = std::ranges::any_of(synced_, [&](const auto& one) { return one.second.segments.contains(name); });
+    const bool named =
+        std::ranges::any_of(synced_, [&](const auto& one) { return one.second.segments.contains(name); });
     if (!named) garbage.files.push_back(JoinPath(OutputFolder(), name));
   }
   return garbage;

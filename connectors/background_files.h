@@ -58,9 +58,9 @@ class BackgroundFiles {
   std::vector<checkpoint::SealedFile> sealed_;
   Status failure_;
 
-  Mailbox<Done> done_;                                   // synchronises itself
+  Mailbox<Done> done_;                                    // synchronises itself
   const std::unique_ptr<checkpoint::FileSealer> sealer_;  // the Worker's only
-  std::unique_ptr<Worker> worker_;                       // last: its jobs use the two above
+  std::unique_ptr<Worker> worker_;                        // last: its jobs use the two above
 };
 
 }  // namespace weir::connectors

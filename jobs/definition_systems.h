@@ -6,8 +6,8 @@
 
 namespace weir::jobs {
 
-// A problem for each sink whose settings for the system differ from those of the first sink on it. The job's options are
-// right.
+// A problem for each sink whose settings for the system differ from those of the first sink on it. The job's options
+// are right.
 void CheckSharedSystems(const JobDefinition& job, const operators::Registry& registry, operators::Problems& problems);
 
 }  // namespace weir::jobs

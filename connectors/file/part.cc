@@ -20,8 +20,10 @@ bool ParseHex(const std::string& text, uint64_t& number) {
 }  // namespace
 
 std::string PartToJson(const Part& part) {
-  const nlohmann::json json = {
-      {"name", part.name}, {"size-bytes", part.size_bytes}, {"checksum", checkpoint::ChecksumText(part.checksum)}, {"rows", part.rows}};
+  const nlohmann::json json = {{"name", part.name},
+                               {"size-bytes", part.size_bytes},
+                               {"checksum", checkpoint::ChecksumText(part.checksum)},
+                               {"rows", part.rows}};
   return json.dump();
 }
 

@@ -71,7 +71,8 @@ Status KafkaCommitter::EnsureMarkerTopic() {
                         reader->TopicConfig(kKafkaMarkerTopic, "cleanup.policy"));
   if (policy == "compact") return {};
   return Status::FailedPrecondition("topic " + std::string(kKafkaMarkerTopic) + " has cleanup.policy " +
-                                    policy.value_or("unknown") + ", with which markers would expire; it must be compact");
+                                    policy.value_or("unknown") +
+                                    ", with which markers would expire; it must be compact");
 }
 
 Status KafkaCommitter::Fence() {

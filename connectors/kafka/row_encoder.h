@@ -1,5 +1,5 @@
-// Rows of a batch as Kafka's records: key, value or tombstone, timestamp, by the sink's options. One object a writer, on
-// its task's thread.
+// Rows of a batch as Kafka's records: key, value or tombstone, timestamp, by the sink's options. One object a writer,
+// on its task's thread.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@
 namespace weir::connectors {
 namespace {
 
-constexpr size_t kTextBytes = 256 * 1024;               // of one append
+constexpr size_t kTextBytes = 256 * 1024;                 // of one append
 constexpr uint64_t kWaitingBytesMax = uint64_t{8} << 20;  // text that waits for the Worker
 
 }  // namespace

@@ -42,13 +42,12 @@ class KafkaSink final : public operators::Sink {
     return options_.exactly_once ? "kafka:" + SortedServers(options_.connection) : std::string();
   }
   std::string committer_settings() const override {
-    std::string text = std::to_string(options_.transaction_timeout.count()) + " " +
-                       std::to_string(options_.request_timeout.count());
+    std::string text =
+        std::to_string(options_.transaction_timeout.count()) + " " + std::to_string(options_.request_timeout.count());
     for (const auto& [name, value] : options_.connection.properties) text += "\n" + name + "=" + value;
     return text;
   }
-  Result<std::unique_ptr<checkpoint::Committer>> CreateCommitter(
-      const operators::CommitterContext& context) override {
+  Result<std::unique_ptr<checkpoint::Committer>> CreateCommitter(const operators::CommitterContext& context) override {
     return std::make_unique<KafkaCommitter>(options_, factory_, context);
   }
 

@@ -25,7 +25,7 @@ class TopicCheck {
   const KafkaSinkOptions& options_;
   KafkaClientFactory& factory_;
   std::optional<Status> result_;
-  Mailbox<Status> answer_;           // synchronises itself
+  Mailbox<Status> answer_;          // synchronises itself
   std::unique_ptr<Worker> worker_;  // last: ends before what it uses
 };
 

@@ -43,7 +43,8 @@ class JobBrokerTest : public testing::Test {
     broker_.Resume();
   }
   void ExpectComplete(Weir& weir) {
-    EXPECT_TRUE(Eventually(seconds(60), [&] { return (job_.FilesComplete() && job_.ExactTopicComplete()) || !weir.Running(); }));
+    EXPECT_TRUE(Eventually(seconds(60),
+                           [&] { return (job_.FilesComplete() && job_.ExactTopicComplete()) || !weir.Running(); }));
     EXPECT_TRUE(weir.Running()) << "ended by itself:\n" << weir.Output();
   }
 

@@ -155,8 +155,8 @@ void OrdersJob::ExpectExactTopic() const {
     ASSERT_TRUE(record.value.has_value() && record.key.has_value());
     const Row row = RowOf<Row>(*record.value);
     EXPECT_EQ(*record.key, "[" + std::to_string(row.customer) + "]");
-    EXPECT_EQ(row.orders, newest[row.customer] + 1) << "customer " << row.customer << ", partition "
-                                                    << record.partition << ", offset " << record.offset;
+    EXPECT_EQ(row.orders, newest[row.customer] + 1)
+        << "customer " << row.customer << ", partition " << record.partition << ", offset " << record.offset;
     newest[row.customer] = row.orders;
     rows.push_back(row);
   }

@@ -1,6 +1,6 @@
 // The main job and its oracle: a changefeed of orders on a topic of eight partitions, through filter, projection and an
-// aggregate by customer, into a topic at least once, into another one exactly once, and into files. What must come out is added up here from what was put in, by
-// code that shares nothing with the job. One thread.
+// aggregate by customer, into a topic at least once, into another one exactly once, and into files. What must come out
+// is added up here from what was put in, by code that shares nothing with the job. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,9 @@
 // The exactly-once half of the kafka sink on the simulated cluster and on a real broker: rows and marker in one
 // transaction, fences, a second apply, what is refused.
-#include "connectors/kafka/committer.h"
-
 #include <gtest/gtest.h>
 
 #include "checkpoint/sealed_file.h"
+#include "connectors/kafka/committer.h"
 #include "connectors/kafka/segment.h"
 #include "tests/connectors/kafka/kafka_world.h"
 #include "tests/simulation/sim_file_system.h"
@@ -187,7 +186,9 @@ TEST_P(KafkaCommitterTest, AClusterThatCanNotBeReachedIsUnavailable) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, KafkaCommitterTest, testing::Values(false, true),
-                         [](const testing::TestParamInfo<bool>& world) { return world.param ? "RealBroker" : "Simulated"; });
+                         [](const testing::TestParamInfo<bool>& world) {
+                           return world.param ? "RealBroker" : "Simulated";
+                         });
 
 }  // namespace
 }  // namespace weir::kafka_test

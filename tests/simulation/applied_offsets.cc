@@ -39,21 +39,24 @@ PartitionOffsets OffsetsIn(const CheckpointMetadata& metadata) {
   return offsets;
 }
 
+}  // namespace
+
 // All output is there for everybody to see.
-bool IsVisible(FileSystem& fs, const CheckpointMetadata& metadata) {
+bool AppliedOffsets::IsVisible(const CheckpointMetadata& metadata, uint64_t kafka_marker) const {
   for (const checkpoint::SystemProgress& system : metadata.systems) {
+    const bool in_kafka = system.identity.starts_with("kafka:");
     const std::string folder = system.identity.substr(system.identity.find(':') + 1);
     for (const checkpoint::CheckpointOutput& output : system.later) {
+      if (in_kafka && kafka_marker < output.checkpoint.number) return false;
       for (const checkpoint::Committable& part : output.committables) {
+        if (in_kafka) continue;
         const auto name = nlohmann::json::parse(part.payload).at("name").get<std::string>();
-        if (!fs.Stat(JoinPath(folder, name)).has_value()) return false;
+        if (!fs_.Stat(JoinPath(folder, name)).has_value()) return false;
       }
     }
   }
   return true;
 }
-
-}  // namespace
 
 void AppliedOffsets::NoteDurable(uint64_t number) {
   const std::string name = "chk-" + std::to_string(number);
@@ -72,8 +75,8 @@ void AppliedOffsets::NoteAllDurable() {
 }
 
 std::string AppliedOffsets::Check(const PartitionOffsets& acknowledged) {
-  std::erase_if(durable_, [this](const auto& one) {
-    if (!IsVisible(fs_, one.second)) return false;
+  std::erase_if(durable_, [this, marker = kafka_marker_()](const auto& one) {
+    if (!IsVisible(one.second, marker)) return false;
     for (const auto& [split, offset] : OffsetsIn(one.second)) applied_[split] = std::max(applied_[split], offset);
     return true;
   });

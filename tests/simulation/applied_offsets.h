@@ -1,11 +1,14 @@
 // What may be acknowledged upstream, found out without asking coordinator or committers what is applied: the offsets of
-// durable checkpoints all of whose listed output can be seen on the simulated disk under its final name. Belongs to the
-// world, not to a process: it remembers checkpoints that retention has deleted since.
+// durable checkpoints all of whose listed output can be seen: on the simulated disk under its final name, in the
+// simulated cluster by its committed marker. Belongs to the world, not to a process: it remembers checkpoints that
+// retention has deleted since.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/file_system.h"
 #include "checkpoint/checkpoint_metadata.h"
@@ -16,8 +19,9 @@ using PartitionOffsets = std::map<std::string, int64_t>;  // "topic-0" -> the ne
 
 class AppliedOffsets {
  public:
-  // `storage`: the folder of the job's checkpoints.
-  AppliedOffsets(FileSystem& fs, std::string storage) : fs_(fs), storage_(std::move(storage)) {}
+  // `storage`: the folder of the job's checkpoints. `kafka_marker`: number in the cluster's newest marker, 0: none.
+  AppliedOffsets(FileSystem& fs, std::string storage, std::function<uint64_t()> kafka_marker)
+      : fs_(fs), storage_(std::move(storage)), kafka_marker_(std::move(kafka_marker)) {}
 
   // Checkpoint `number` is durable.
   void NoteDurable(uint64_t number);
@@ -27,8 +31,11 @@ class AppliedOffsets {
   std::string Check(const PartitionOffsets& acknowledged);
 
  private:
+  bool IsVisible(const checkpoint::CheckpointMetadata& metadata, uint64_t kafka_marker) const;
+
   FileSystem& fs_;
   const std::string storage_;
+  const std::function<uint64_t()> kafka_marker_;
   std::map<std::string, checkpoint::CheckpointMetadata> durable_;  // by folder; not applied when last looked at
   PartitionOffsets applied_;
 };

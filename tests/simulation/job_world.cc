@@ -52,7 +52,7 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
       random_(root_.Split("world")),
       disk_(options.seed),
       kafka_(clock_, root_.Split("kafka")),
-      applied_offsets_(disk_, kStorage) {
+      applied_offsets_(disk_, kStorage, [this] { return KafkaMarker(); }) {
   if (options_.bug == PlantedBug::kSkippedFsync) planted_ = MakeForgetful(disk_);
   SimKafkaFaults faults;
   faults.fetch_records_max = 1 + random_->Below(20);
@@ -70,6 +70,7 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
     }
   }
   for (const auto& [topic, rows] : job_.at_least_once) (void)kafka_.CreateTopic(topic, 2);
+  for (const auto& [topic, rows] : job_.exact_topics) (void)kafka_.CreateTopic(topic, 2);
 }
 
 JobWorld::~JobWorld() { ArmFaultSites({}); }
@@ -197,9 +198,21 @@ void JobWorld::CheckSavepoints() {
   result_.savepoints = savepoints_.size();
 }
 
+void JobWorld::MaybeLoseKafka() {
+  if (kafka_back_at_.has_value()) {
+    if (clock_.Now() < *kafka_back_at_) return;
+    kafka_back_at_.reset();
+    kafka_.SetReachable(true);
+  } else if (running_->checkpoint_stats().completed > 0 && random_->OneIn(1500)) {
+    kafka_.SetReachable(false);
+    kafka_back_at_ = clock_.Now() + std::chrono::milliseconds(random_->Below(3000));
+  }
+}
+
 bool JobWorld::StepOnce() {
   ++result_.steps;
   MaybeAskForSavepoint();
+  MaybeLoseKafka();
   kafka_step_->Look();
   clock_.Advance(std::chrono::microseconds(random_->Below(200)));
   const bool moved = executor_->RunOne() != SimExecutor::Outcome::kStuck;
@@ -266,6 +279,8 @@ void JobWorld::Bury(const Death& death) {
     (void)disk_.CreateDirectories("/dies-here");
   }
   disk_.SetCapacity(kDiskBytes);
+  kafka_.SetReachable(true);
+  kafka_back_at_.reset();
   if (running_ != nullptr) result_.checkpoints += running_->checkpoint_stats().completed;
   ArmFaultSites({});
   executor_->Stop();
@@ -314,10 +329,29 @@ bool JobWorld::AddRow(const std::string& line, SimRows& rows) {
   return true;
 }
 
-void JobWorld::CheckFolder(const std::string& folder, const SimRows& expected, bool finished) {
-  const SimRows found = ReadFolder(folder);
+uint64_t JobWorld::KafkaMarker() const {
+  uint64_t number = 0;
+  if (kafka_.FindTopic("weir-markers") == nullptr) return number;
+  for (const SimRecord& record : kafka_.Committed("weir-markers", 0)) {
+    number = nlohmann::json::parse(record.value.value_or("")).at("checkpoint").at("number").get<uint64_t>();
+  }
+  return number;
+}
+
+SimRows JobWorld::ReadTopic(const std::string& topic) {
+  SimRows found;
+  const auto partitions = static_cast<int32_t>(kafka_.FindTopic(topic)->partitions.size());
+  for (int32_t partition = 0; partition < partitions; ++partition) {
+    for (const SimRecord& record : kafka_.Committed(topic, partition)) {
+      if (!AddRow(record.value.value_or(""), found)) Fail(topic + " holds a broken record: " + *record.value);
+    }
+  }
+  return found;
+}
+
+void JobWorld::CheckExact(const std::string& place, const SimRows& found, const SimRows& expected, bool finished) {
   const auto wrong = [&](const SimRow& row, uint64_t times, uint64_t wanted) {
-    Fail(folder + ": " + ToJson(row) + " is there " + std::to_string(times) + " times, expected " +
+    Fail(place + ": " + ToJson(row) + " is there " + std::to_string(times) + " times, expected " +
          std::to_string(wanted));
   };
   for (const auto& [row, times] : found) {
@@ -334,13 +368,7 @@ void JobWorld::CheckFolder(const std::string& folder, const SimRows& expected, b
 }
 
 void JobWorld::CheckTopic(const std::string& topic, const SimRows& expected, bool finished) {
-  SimRows found;
-  const auto partitions = static_cast<int32_t>(kafka_.FindTopic(topic)->partitions.size());
-  for (int32_t partition = 0; partition < partitions; ++partition) {
-    for (const SimRecord& record : kafka_.Committed(topic, partition)) {
-      if (!AddRow(record.value.value_or(""), found)) Fail(topic + " holds a broken record: " + *record.value);
-    }
-  }
+  const SimRows found = ReadTopic(topic);
   for (const auto& [row, times] : found) {
     if (!expected.contains(row)) Fail(topic + ": " + ToJson(row) + " is there and not expected");
   }
@@ -358,7 +386,8 @@ void JobWorld::CheckTopic(const std::string& topic, const SimRows& expected, boo
 // While it runs nothing may be there too often; at the end everything must be there.
 void JobWorld::CheckOutput(bool finished) {
   CheckAcknowledgements();
-  for (const auto& [folder, expected] : job_.sinks) CheckFolder(folder, expected, finished);
+  for (const auto& [folder, expected] : job_.sinks) CheckExact(folder, ReadFolder(folder), expected, finished);
+  for (const auto& [topic, expected] : job_.exact_topics) CheckExact(topic, ReadTopic(topic), expected, finished);
   for (const auto& [topic, expected] : job_.at_least_once) CheckTopic(topic, expected, finished);
 }
 

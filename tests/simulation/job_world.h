@@ -68,6 +68,9 @@ class JobWorld {
   LifeEnd Live(const Death* death);
   // Asks for a savepoint now and then; each that was told done must be whole from then on, whatever crashes.
   void MaybeAskForSavepoint();
+  // Now and then the cluster can't be reached for a while, in the midst of whatever it was asked: not before a life's
+  // first checkpoint, since a start that can't ask where its splits begin fails.
+  void MaybeLoseKafka();
   void CheckSavepoints();
   std::string StartJob();
   bool StepOnce();
@@ -78,7 +81,10 @@ class JobWorld {
   // The job has failed, or could not be started: right only if something on the disk did.
   LifeEnd Failed(const Death* death, const std::string& what);
   void CheckOutput(bool finished);
-  void CheckFolder(const std::string& folder, const SimRows& expected, bool finished);
+  SimRows ReadTopic(const std::string& topic);
+  void CheckExact(const std::string& place, const SimRows& found, const SimRows& expected, bool finished);
+  // Number of the newest checkpoint whose output the cluster has, 0: none.
+  uint64_t KafkaMarker() const;
   void CheckTopic(const std::string& topic, const SimRows& expected, bool finished);
   void CheckAcknowledgements();
   SimRows ReadFolder(const std::string& folder);
@@ -102,6 +108,7 @@ class JobWorld {
   uint64_t durable_seen_ = 0;     // number of a checkpoint
   bool disk_failed_ = false;      // an operation, in this life or one before
   uint64_t savepoints_asked_ = 0;
+  std::optional<MonotonicTime> kafka_back_at_;      // while it can't be reached
   std::map<std::string, CheckpointId> savepoints_;  // told done, by folder
 
   // Of one life of the process.

@@ -200,16 +200,18 @@ class Builder {
 
   void AddKafkaSink(const Outlet& outlet) {
     const std::string topic = NewId("results");
+    const bool exact = !random_.OneIn(3);
     Add("sinks", "\"id\":" + Quoted(NewId("out")) + ",\"connector\":\"kafka\",\"input\":" + Quoted(outlet.name) +
-                     ",\"bootstrap-servers\":\"sim:1\",\"topic\":" + Quoted(topic));
-    job_.at_least_once[topic] = outlet.rows;
+                     ",\"bootstrap-servers\":\"sim:1\",\"topic\":" + Quoted(topic) +
+                     ",\"delivery\":" + Quoted(exact ? "exactly-once" : "at-least-once"));
+    (exact ? job_.exact_topics : job_.at_least_once)[topic] = outlet.rows;
   }
 
   void AddSinks() {
     size_t folder = 0;
     for (const Outlet& outlet : outlets_) {
       if (outlet.read && !random_.OneIn(5)) continue;
-      if (random_.OneIn(6)) {
+      if (random_.OneIn(3)) {
         AddKafkaSink(outlet);
         continue;
       }

@@ -31,6 +31,7 @@ struct SimTopic {
 struct RandomJob {
   std::vector<SimTopic> topics;
   std::map<std::string, SimRows> sinks;          // by folder: exactly these
+  std::map<std::string, SimRows> exact_topics;   // by topic: exactly these
   std::map<std::string, SimRows> at_least_once;  // by topic: each at least so often, and no others
   size_t operators = 0;
 

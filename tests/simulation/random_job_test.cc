@@ -1,5 +1,5 @@
-// Random jobs, crashed at drawn moments, against the oracle: the engine, state, checkpoints, restore, Kafka source and
-// file sink, all of it the real code. Seeds by WEIR_SIM_FIRST and WEIR_SIM_COUNT; a failure prints its seed.
+// Random jobs, crashed at drawn moments, against the oracle: the engine, state, checkpoints, restore, Kafka source,
+// file and Kafka sinks, all of it the real code. Seeds by WEIR_SIM_FIRST and WEIR_SIM_COUNT; a failure prints its seed.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -28,7 +28,7 @@ WorldResult RunSeed(uint64_t seed, PlantedBug bug = PlantedBug::kNone) {
 
 TEST(RandomJobTest, OutputIsExactWhateverDies) {
   const uint64_t first = FromEnvironment("WEIR_SIM_FIRST", 1);
-  const uint64_t count = FromEnvironment("WEIR_SIM_COUNT", 1000);
+  const uint64_t count = FromEnvironment("WEIR_SIM_COUNT", 2000);
   std::map<std::string, uint64_t> coverage;
   uint64_t steps = 0;
   uint64_t checkpoints = 0;
@@ -50,7 +50,7 @@ TEST(RandomJobTest, OutputIsExactWhateverDies) {
   std::cout << count << " seeds, " << static_cast<double>(count) / seconds << " a second, " << steps << " steps, "
             << checkpoints << " checkpoints, " << savepoints << " savepoints\ncrashes at:\n";
   for (const auto& [site, crashes] : coverage) std::cout << "  " << site << ": " << crashes << "\n";
-  if (count < 1000) return;
+  if (count < 2000) return;
   for (const std::string_view site : FaultSites()) {
     EXPECT_TRUE(coverage.contains(std::string(site) + ", power")) << "no power loss at " << site;
     EXPECT_TRUE(coverage.contains(std::string(site) + ", process")) << "no process died at " << site;

@@ -135,10 +135,12 @@ TEST_F(SimTransactionsTest, AWaitThatNobodyLetsTimePassForIsOverAtOnce) {
   kafka_->AppendIn(other, "markers", 0, {.key = "k", .value = "v"});
   const auto reader =
       *clients_->NewMarkerReader({.bootstrap_servers = "sim:9092", .properties = {}}, std::chrono::seconds(5), clock_);
-  EXPECT_EQ(reader->NewestValue({"markers", 0}, "k", connectors::KafkaReadUpTo::kEnd).error().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(reader->NewestValue({"markers", 0}, "k", connectors::KafkaReadUpTo::kEnd).error().code(),
+            StatusCode::kUnavailable);
   kafka_->SetPassTime([this](MonotonicTime limit) { clock_.AdvanceTo(limit); });
   const MonotonicTime start = clock_.Now();
-  EXPECT_EQ(reader->NewestValue({"markers", 0}, "k", connectors::KafkaReadUpTo::kEnd).error().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(reader->NewestValue({"markers", 0}, "k", connectors::KafkaReadUpTo::kEnd).error().code(),
+            StatusCode::kUnavailable);
   EXPECT_EQ(clock_.Now() - start, std::chrono::seconds(5));
 }
 
