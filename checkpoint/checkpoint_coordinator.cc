@@ -150,6 +150,10 @@ bool CheckpointCoordinator::Full() const {
   return bytes >= options_.unconfirmed_bytes_max || checkpoints >= options_.unconfirmed_checkpoints_max;
 }
 
+bool CheckpointCoordinator::HalfFullUnsealed() const {
+  return ports_.unsealed_bytes && ports_.unsealed_bytes() > options_.unconfirmed_bytes_max / 2;
+}
+
 // While a checkpoint is being taken its barrier has to reach every sink through the rows before it.
 bool CheckpointCoordinator::OutputBlocked() const { return !pending_.has_value() && Full(); }
 
@@ -233,7 +237,7 @@ bool CheckpointCoordinator::DueNow(MonotonicTime now) const {
   if (last_failed_ && now < last_end_ + std::min(options_.interval, kPauseAfterFailureMax)) return false;
   if (InputOver() || requested_.value_or(AfterBarrier::kGoOn) != AfterBarrier::kGoOn) return true;
   if (Full()) return false;  // its barrier would wait behind the rows that the sinks do not take
-  if (requested_.has_value() || SavepointWaits()) return true;
+  if (requested_.has_value() || SavepointWaits() || HalfFullUnsealed()) return true;
   return now >= last_trigger_ + options_.interval && now >= last_end_ + options_.min_pause;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -70,6 +71,7 @@ struct CoordinatorPorts {
   Wakeup* wakeup = nullptr;  // of the control thread
   CheckpointStorage* storage = nullptr;
   CoordinatedState* coordinated = nullptr;
+  std::function<uint64_t()> unsealed_bytes;  // output since the last barrier, of all sinks; empty: unknown
 };
 
 struct CoordinatedTask {
@@ -187,6 +189,8 @@ class CheckpointCoordinator final : public Acknowledger {
   bool SavepointWaits() const;
   void Export(CheckpointId id);
   bool Full() const;
+  // The running interval has brought so much output that it is cut at once (S8).
+  bool HalfFullUnsealed() const;
   bool InputOver() const;
   void Fail(Status cause);
 

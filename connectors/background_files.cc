@@ -1,6 +1,5 @@
 #include "connectors/background_files.h"
 
-#include <functional>
 #include <optional>
 
 namespace weir::connectors {
@@ -14,6 +13,7 @@ BackgroundFiles::~BackgroundFiles() = default;
 void BackgroundFiles::Submit(const std::string& name) {
   if (text_.empty()) return;
   waiting_bytes_ += text_.size();
+  if (unsealed_ != nullptr) unsealed_->fetch_add(text_.size(), std::memory_order_relaxed);
   worker_->Submit([this, name, text = std::exchange(text_, std::exchange(spare_, {}))]() mutable {
     const uint64_t bytes = text.size();
     Status status = sealer_->Append(name, text);
@@ -36,6 +36,11 @@ void BackgroundFiles::SubmitSeal(const std::string& name, uint64_t rows) {
 
 void BackgroundFiles::SubmitJob(std::move_only_function<Status(checkpoint::FileSealer&)> job) {
   worker_->Submit([this, job = std::move(job)]() mutable { done_.Post({.status = job(*sealer_)}); });
+}
+
+std::vector<checkpoint::SealedFile> BackgroundFiles::TakeSealed() {
+  if (unsealed_ != nullptr) unsealed_->store(0, std::memory_order_relaxed);
+  return std::exchange(sealed_, {});
 }
 
 void BackgroundFiles::TakeResults() {

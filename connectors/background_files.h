@@ -2,7 +2,9 @@
 // own writes, fsyncs and closes. Used by one task's thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +25,9 @@ class BackgroundFiles {
                   const std::string& worker_name);
   ~BackgroundFiles();
 
+  // Keeps `gauge` at the bytes that were submitted since TakeSealed. It outlives this object.
+  void CountUnsealed(std::atomic<uint64_t>& gauge) { unsealed_ = &gauge; }
+
   // Text of the open file that is not on its way yet: the caller appends here, then says Submit.
   std::string& text() { return text_; }
   // To the file `name`; nothing if there is no text.
@@ -37,7 +42,7 @@ class BackgroundFiles {
   uint64_t waiting_bytes() const { return waiting_bytes_; }  // submitted, not written
   bool sealing() const { return seals_waiting_ > 0; }
   // Sealed since the last call, in order.
-  std::vector<checkpoint::SealedFile> TakeSealed() { return std::exchange(sealed_, {}); }
+  std::vector<checkpoint::SealedFile> TakeSealed();
 
   // On the Worker, before what is submitted later; the result counts as a failure of the files.
   void SubmitJob(std::move_only_function<Status(checkpoint::FileSealer&)> job);
@@ -55,6 +60,7 @@ class BackgroundFiles {
   std::string spare_;  // an empty buffer with room
   uint64_t waiting_bytes_ = 0;
   uint64_t seals_waiting_ = 0;
+  std::atomic<uint64_t>* unsealed_ = nullptr;
   std::vector<checkpoint::SealedFile> sealed_;
   Status failure_;
 

@@ -24,6 +24,9 @@ OptionSpec CheckpointSpec() {
       {"timeout", OptionType::kDuration, false, "10m", "A checkpoint that takes longer is aborted; the job goes on."},
       {"retain", OptionType::kInteger, false, "3", "How many checkpoints are kept."},
       {"tolerated-failures", OptionType::kInteger, false, "3", "More failed checkpoints in a row restart the job."},
+      {"output-bytes-max", OptionType::kBytes, false, "1GiB",
+       "Output of exactly-once sinks that waits for its systems; at this bound the sinks stop, and with them the "
+       "sources. When half of it comes in one interval, a checkpoint is taken at once."},
   };
   spec.members[0].min = 1;
   spec.members[1].min = 1;
@@ -32,6 +35,7 @@ OptionSpec CheckpointSpec() {
   spec.members[4].max = 1000;
   spec.members[5].min = 0;
   spec.members[5].max = 1'000'000;
+  spec.members[6].min = 1;
   return spec;
 }
 

@@ -289,6 +289,7 @@ checkpoint::CoordinatorOptions JobBuilder::CoordinatorOptionsOf() const {
   options.timeout = settings.timeout;
   options.tolerated_failures = settings.tolerated_failures;
   options.retain = settings.retain;
+  options.unconfirmed_bytes_max = settings.output_bytes_max;
   return options;
 }
 
@@ -300,6 +301,11 @@ void JobBuilder::BeginControl() {
   control.ports.workers = job_.ports_.workers;
   control.ports.wakeup = &control_slot_->wakeup();
   control.ports.storage = job_.storage_.get();
+  control.ports.unsealed_bytes = [&tasks = job_.tasks_] {
+    uint64_t bytes = 0;
+    for (const auto& task : tasks) bytes += task->metrics().unsealed_bytes.load(std::memory_order_relaxed);
+    return bytes;
+  };
   control.shape = ShapeOf(job_.definition_, job_.graph_);
   control.start = StartContextOf();
   control.restored = std::move(restored_);

@@ -48,6 +48,7 @@ struct CheckpointSettings {
   Duration timeout = std::chrono::minutes(10);
   uint32_t retain = 3;
   uint32_t tolerated_failures = 3;
+  uint64_t output_bytes_max = uint64_t{1} << 30;
 };
 
 struct JobDefinition {

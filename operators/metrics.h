@@ -14,6 +14,7 @@ struct SubtaskMetrics {
   std::atomic<uint64_t> bad_records{0};  // skipped or dead-lettered by policy
   std::atomic<uint64_t> late_rows{0};
   std::atomic<int64_t> lag_records{-1};  // sources: records between position and end; -1 unknown
+  std::atomic<uint64_t> unsealed_bytes{0};  // sinks, exactly once: output since the last barrier
   std::atomic<uint64_t> blocked{0};      // steps that could not go on because of a full output
 };
 

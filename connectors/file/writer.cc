@@ -23,6 +23,7 @@ Status FileSinkWriter::Open(operators::WriterContext& context) {
   files_ = std::make_unique<BackgroundFiles>(
       std::make_unique<PartWriter>(fs_, SinkFolder(options_.path, context.job), !options_.exactly_once), context,
       "file-" + std::to_string(context.subtask));
+  if (options_.exactly_once && context.metrics != nullptr) files_->CountUnsealed(context.metrics->unsealed_bytes);
   // With a committer this is Sign's business, which knows what the checkpoint lists.
   if (!options_.exactly_once && context.subtask == 0) {
     std::string of_this_sink = PartNameStem(options_.prefix, context.uid, context.attempt, 0);

@@ -28,6 +28,7 @@ Status KafkaSegmentWriter::Open(operators::WriterContext& context) {
   files_ = std::make_unique<BackgroundFiles>(
       std::make_unique<checkpoint::FolderSealer>(*context.file_system, context.output_folder), context,
       "segment-" + std::to_string(context.subtask));
+  if (context.metrics != nullptr) files_->CountUnsealed(context.metrics->unsealed_bytes);
   topic_check_ = std::make_unique<TopicCheck>(options_, factory_, context);
   return {};
 }

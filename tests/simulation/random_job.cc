@@ -55,6 +55,7 @@ class Builder {
     const uint64_t more = random_.Below(8);
     for (uint64_t i = 0; i < more && job_.operators < 12; ++i) AddAny();
     AddSinks();
+    if (random_.OneIn(3)) job_.output_bytes_max = 1 + random_.Below(2000);
     return std::move(job_);
   }
 
@@ -235,7 +236,8 @@ class Builder {
 
 std::string RandomJob::Definition(uint32_t parallelism) const {
   std::string text = "{\"name\":\"random\",\"parallelism\":" + std::to_string(parallelism) +
-                     ",\"checkpoint\":{\"storage\":\"/checkpoints\",\"interval\":\"10ms\",\"timeout\":\"60s\"}";
+                     ",\"checkpoint\":{\"storage\":\"/checkpoints\",\"interval\":\"10ms\",\"timeout\":\"60s\"" +
+                     (output_bytes_max == 0 ? "" : ",\"output-bytes-max\":" + std::to_string(output_bytes_max)) + "}";
   for (const char* list : {"sources", "operators", "sinks"}) {
     text += ",\"" + std::string(list) + "\":[";
     bool first = true;
