@@ -181,6 +181,25 @@ TEST_F(CheckpointCoordinatorTest, AFullBoundBlocksOutputAndStopsCheckpoints) {
   EXPECT_EQ(kafka_.rows.size(), 10U);
 }
 
+// Scenario 17.
+TEST_F(CheckpointCoordinatorTest, AnIntervalWithHalfTheBoundInOutputIsCutAtOnce) {
+  job_.options.interval = minutes(60);
+  job_.options.min_pause = minutes(1);
+  job_.options.unconfirmed_bytes_max = 100;
+  Start();
+  const uint64_t first = job_.coordinator().stats().last_number;
+  job_.unsealed_bytes = 50;
+  Pass(minutes(30));
+  EXPECT_EQ(job_.coordinator().stats().last_number, first);
+  job_.unsealed_bytes = 51;
+  job_.Emit(5);
+  EXPECT_TRUE(job_.StepCoordinator());
+  job_.unsealed_bytes = 0;  // the writers have sealed
+  job_.Settle();
+  EXPECT_EQ(job_.coordinator().stats().last_number, first + 1);
+  EXPECT_EQ(kafka_.rows.size(), 5U);
+}
+
 TEST_F(CheckpointCoordinatorTest, AnUnknownOutcomeIsDecidedByTheMarker) {
   Start();
   for (const bool happened : {true, false}) {

@@ -39,6 +39,24 @@ class CheckpointStorageTest : public testing::Test {
     return storage.Publish(Metadata(storage, number, std::move(files))).fate;
   }
 
+  // A checkpoint whose output in these segments waits for a system.
+  PublishFate PublishWithSegments(CheckpointStorage& storage, uint64_t number, const std::vector<std::string>& names) {
+    CheckpointMetadata metadata = Metadata(storage, number, {});
+    CheckpointOutput output{.checkpoint = metadata.id, .committables = {}};
+    for (const std::string& name : names) {
+      output.committables.push_back({.system = "kafka:x", .uid = "sink", .payload = {}, .segment = name});
+    }
+    metadata.systems.push_back({.identity = "kafka:x", .base = std::nullopt, .later = {}});
+    if (!names.empty()) metadata.systems.front().later.push_back(std::move(output));
+    EXPECT_TRUE(storage.Begin(number).ok());
+    return storage.Publish(metadata).fate;
+  }
+  std::string NewSegment(CheckpointStorage& storage, const std::string& name) {
+    std::string path = JoinPath(storage.OutputFolder(), name);
+    EXPECT_TRUE(WriteFileDurably(fs_, path, "rows").ok());
+    return path;
+  }
+
   simulation::SimFileSystem fs_{5};
   SeededRandom random_{6};
 };
@@ -115,6 +133,28 @@ TEST_F(CheckpointStorageTest, GarbageIsWhatNoRetainedCheckpointNames) {
   ASSERT_TRUE(storage->DeleteGarbage(*garbage).ok());
   garbage = storage->FindGarbage(1);
   EXPECT_EQ(garbage->files, std::vector<std::string>{storage->SharedFolder() + "/f1"});
+}
+
+TEST_F(CheckpointStorageTest, ASegmentStaysAsLongAsARetainedCheckpointNamesIt) {
+  auto storage = Open();
+  const std::string a = NewSegment(*storage, "a");
+  const std::string b = NewSegment(*storage, "b");
+  const std::string unnamed = NewSegment(*storage, "being-written");
+  ASSERT_EQ(PublishWithSegments(*storage, 1, {"a"}), PublishFate::kDurable);
+  ASSERT_EQ(PublishWithSegments(*storage, 2, {"a", "b"}), PublishFate::kDurable);
+  EXPECT_TRUE(storage->FindGarbage(1)->files.empty());
+  ASSERT_EQ(PublishWithSegments(*storage, 3, {"b"}), PublishFate::kDurable);
+  EXPECT_TRUE(storage->FindGarbage(2)->files.empty()) << "checkpoint 2 names both";
+  ASSERT_EQ(PublishWithSegments(*storage, 4, {"b"}), PublishFate::kDurable);
+  EXPECT_EQ(storage->FindGarbage(2)->files, std::vector<std::string>{a});
+  ASSERT_EQ(PublishWithSegments(*storage, 5, {}), PublishFate::kDurable);
+  EXPECT_TRUE(storage->FindGarbage(2)->files.empty());
+  EXPECT_EQ(storage->FindGarbage(1)->files, std::vector<std::string>{b});
+  // A start knows that nothing writes.
+  storage.reset();
+  storage = Open();
+  EXPECT_EQ(storage->FindLeftovers(1)->files, (std::vector<std::string>{a, b, unnamed}));
+  EXPECT_EQ(storage->FindLeftovers(2)->files, (std::vector<std::string>{a, unnamed}));
 }
 
 TEST_F(CheckpointStorageTest, TheGreatestAbortedFolderStays) {

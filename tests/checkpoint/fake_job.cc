@@ -63,7 +63,8 @@ Status FakeJob::Start(const RestoreRequest& request) {
                          .workers = &workers_,
                          .wakeup = &wakeup_,
                          .storage = storage_.get(),
-                         .coordinated = this};
+                         .coordinated = this,
+                         .unsealed_bytes = [this] { return unsealed_bytes; }};
   JobShape shape{.key_groups = 128, .vertices = {{.vertex = 0, .uids = {"source"}, .parallelism = 1}}};
   coordinator_ = std::make_unique<CheckpointCoordinator>(options, ports, shape, restored_, std::move(committers_));
   committers_.clear();

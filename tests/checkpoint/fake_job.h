@@ -81,6 +81,7 @@ class FakeJob final : public Participant, public CoordinatedState {
 
   CoordinatorOptions options;
   uint32_t fail_snapshots = 0;      // so many snapshots are acknowledged with an error
+  uint64_t unsealed_bytes = 0;  // what the coordinator hears of the running interval
   bool withhold_snapshots = false;  // the task does not answer barriers
   bool at_end = false;              // the source has reached its end
   std::set<std::string> uids = {"source"};
