@@ -17,6 +17,7 @@ namespace weir::connectors {
 namespace {
 
 constexpr int kFullQueuePollMs = 5;
+constexpr int kAbortFlushMs = 1000;
 constexpr int kUnknownTopicPollMs = 20;
 constexpr Duration kUnknownTopicPatience = std::chrono::seconds(1);
 
@@ -290,8 +291,8 @@ Status RdKafkaTransactionalProducer::Abort() {
   if (!open_) return {};
   if (undecided_) return error_;
   // The library (2.0.2) may ask for the end of a transaction that the coordinator has not heard of yet, and takes the
-  // refusal for the end of the producer. So the rows go out first.
-  rd_kafka_flush(client_, timeout_ms() / 2);
+  // refusal for the end of the producer. So the rows go out first, if they can.
+  rd_kafka_flush(client_, std::min(timeout_ms(), kAbortFlushMs));
   rd_kafka_error_t* error = rd_kafka_abort_transaction(client_, timeout_ms());
   if (error == nullptr) {
     open_ = false;
