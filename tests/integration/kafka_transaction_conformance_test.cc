@@ -261,7 +261,7 @@ TEST_P(KafkaTransactionConformanceTest, ProducersOfOtherIdsAreNotDisturbed) {
 
 TEST_P(KafkaTransactionConformanceTest, AnUnreachableClusterIsUnavailableInBoundedTime) {
   const std::string topic = Topic(1);
-  constexpr Duration kPatience = std::chrono::milliseconds(1500);
+  constexpr Duration kPatience = std::chrono::seconds(1);
   (void)Started("known");  // a broker's first transaction ever takes it a second
   const ProducerPtr known = Made("known", std::chrono::seconds(60), kPatience);
   ASSERT_EQ(known->Init().ToString(), "ok");
@@ -289,28 +289,33 @@ TEST_P(KafkaTransactionConformanceTest, AnUnreachableClusterIsUnavailableInBound
   expect_unavailable(StatusOf(reader->TopicConfig(topic, "cleanup.policy")));
   expect_unavailable(StatusOf(reader->NewestValue({topic, 0}, "k")));
   world_->SetReachable(true);
+  // A broker that was away for longer than its session has to register again, and decides what was under way in its
+  // old partitions when it comes to it.
+  const std::string later = world_->NewName("later");
+  ASSERT_TRUE(world_->Until([&] {
+    world_->Wait();
+    return world_->CreateTopic(later, 1).ok();
+  }));
   const ProducerPtr next = Started("known");
-  InOne(*next, topic, {"c"});
-  const std::vector<std::string> visible = Visible(topic);  // "b": the outcome was unknown
-  EXPECT_EQ(visible.front(), "a");
-  EXPECT_EQ(visible.back(), "c");
+  InOne(*next, later, {"c"});
+  EXPECT_EQ(Visible(later), (std::vector<std::string>{"c"}));
 }
 
 TEST_P(KafkaTransactionConformanceTest, ACommitWaitsForAClusterThatComesBack) {
   const std::string topic = Topic(1);
   const ProducerPtr producer = Opened("id", topic, {"a"});
   world_->SetReachable(false);
-  world_->Later(std::chrono::milliseconds(1500), [&] { world_->SetReachable(true); });
+  world_->Later(std::chrono::seconds(1), [&] { world_->SetReachable(true); });
   const MonotonicTime start = Now();
   EXPECT_EQ(producer->Commit().ToString(), "ok");
-  EXPECT_GT(Now() - start, std::chrono::seconds(1));
+  EXPECT_GT(Now() - start, std::chrono::milliseconds(700));
   EXPECT_EQ(Visible(topic), (std::vector<std::string>{"a"}));
 }
 
 TEST_P(KafkaTransactionConformanceTest, AnAbortDecidesNothingAboutACommitWithoutAnAnswer) {
   const std::string topic = Topic(1);
   (void)Started("id");  // a broker's first transaction ever takes it a second
-  const ProducerPtr producer = Made("id", std::chrono::seconds(60), std::chrono::milliseconds(1500));
+  const ProducerPtr producer = Made("id", std::chrono::seconds(60), std::chrono::seconds(1));
   ASSERT_EQ(producer->Init().ToString(), "ok");
   ASSERT_EQ(producer->Begin().ToString(), "ok");
   ASSERT_EQ(Write(*producer, topic, {"a"}).ToString(), "ok");
