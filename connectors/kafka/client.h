@@ -134,10 +134,10 @@ struct KafkaTransactionOptions {
 //
 // Codes that the calls have in common, beside those told below:
 //   kFenced              a newer producer has the id, or the broker has ended the transaction because its time was over
-//                        (the broker does not tell which); nothing of the transaction is visible
-//   kUnavailable         the cluster didn't answer within the request timeout; of a Commit, the outcome is unknown
+//                        (the broker does not tell which)
+//   kUnavailable         the cluster didn't answer within the request timeout
 //   kFailedPrecondition  the cluster refuses this user, or the call is out of order (rows without Begin)
-//   kInternal            the client has given the transaction up; nothing of it is visible
+//   kInternal            the client has given the transaction up
 class KafkaTransactionalProducer {
  public:
   virtual ~KafkaTransactionalProducer() = default;
@@ -150,9 +150,13 @@ class KafkaTransactionalProducer {
   // unknown topic: NotFound. A limit that only the broker knows is told by Commit.
   virtual Status Produce(const std::string& topic, std::span<const ProduceRow> rows) = 0;
   // Sends what is queued and commits; a transaction without rows does nothing. An error that Produce has told is told
-  // again.
+  // again, and nothing of the transaction is ever visible. So it is after InvalidArgument and NotFound, and as a rule
+  // after kFenced and kInternal; but a commit is repeated while its answer is awaited, so that the first try may have
+  // gone through before the second was refused. After kUnavailable it may even go through later, until the next Init of
+  // the id: what is sure is what the marker says after that.
   virtual Status Commit() = 0;
-  // Ends the open transaction, so that nothing of it is ever visible; without one it does nothing.
+  // Ends the open transaction, so that nothing of it is ever visible; without one it does nothing. Where a Commit was
+  // left without an answer it changes nothing and tells that error again.
   virtual Status Abort() = 0;
 };
 
@@ -161,8 +165,8 @@ enum class KafkaReadUpTo : uint8_t {
   kEnd,         // the end at the time of the call: waits for transactions of others that are open below it
 };
 
-// What an exactly-once sink asks of the cluster about its marker. Every call waits, at most as long as the timeout
-// given to KafkaClientFactory::NewMarkerReader. One thread at a time. Errors as KafkaAdmin's.
+// What an exactly-once sink asks of the cluster about its marker. Every call waits, at most about as long as the
+// timeout given to KafkaClientFactory::NewMarkerReader. One thread at a time. Errors as KafkaAdmin's.
 class KafkaMarkerReader {
  public:
   virtual ~KafkaMarkerReader() = default;

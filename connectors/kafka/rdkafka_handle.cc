@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -48,7 +49,11 @@ constexpr int64_t kFetchBytesMax = 2 * 1024 * 1024;
 
 void ForwardRdKafkaLog(const rd_kafka_t*, int level, const char* facility, const char* text) {
   constexpr int kSyslogWarning = 4;
-  Log(level <= kSyslogWarning ? LogLevel::kWarning : LogLevel::kDebug,
+  // A new transactional producer waits for the end of its predecessor's transaction; rows of an unfinished one are
+  // dropped: nothing to warn of.
+  const std::string_view about(facility);
+  const bool expected = about == "GETPID" || about == "TERMINATE";
+  Log(level <= kSyslogWarning && !expected ? LogLevel::kWarning : LogLevel::kDebug,
       std::string("kafka client: ") + facility + ": " + text);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <vector>
 
 #include "base/log.h"
 #include "connectors/kafka/rdkafka_handle.h"
@@ -16,6 +17,7 @@ namespace weir::connectors {
 namespace {
 
 constexpr int kFullQueuePollMs = 5;
+constexpr int kAbortFlushMs = 1000;
 constexpr int kUnknownTopicPollMs = 20;
 constexpr Duration kUnknownTopicPatience = std::chrono::seconds(1);
 
@@ -84,9 +86,11 @@ class RdKafkaTransactionalProducer final : public KafkaTransactionalProducer {
   // The caller's thread only: callbacks run inside its calls.
   std::unordered_map<std::string, RdKafkaPtr<rd_kafka_topic_t>> topics_;  // known to exist; never iterated
   RdKafkaComplaint complaint_;
-  Status error_;        // the first; nothing but Abort is done afterwards
-  Status undelivered_;  // of the first row that the broker did not take
+  Status error_;                      // the first; nothing but Abort is done afterwards
+  Status undelivered_;                // of the first row that the broker did not take
+  std::vector<std::string> written_;  // topics of the open transaction: the library does not tell which one failed
   bool open_ = false;
+  bool undecided_ = false;  // a commit was asked for and may still be under way
 };
 
 Status RdKafkaTransactionalProducer::Start(const KafkaConnection& connection) {
@@ -193,6 +197,7 @@ Status RdKafkaTransactionalProducer::Begin() {
     return Fail(Meaning("begin a transaction", Examine(error)));
   }
   open_ = true;
+  written_.clear();
   return {};
 }
 
@@ -256,6 +261,7 @@ Status RdKafkaTransactionalProducer::Produce(const std::string& topic, std::span
   if (!open_) return Status::FailedPrecondition(Where() + "no transaction is open");
   Result<rd_kafka_topic_t*> handle = Topic(topic);
   if (!handle.has_value()) return Fail(handle.error());
+  if (std::ranges::find(written_, topic) == written_.end()) written_.push_back(topic);
   for (const ProduceRow& row : rows) WEIR_RETURN_IF_ERROR(Enqueue(topic, *handle, row));
   rd_kafka_poll(client_, 0);
   return {};
@@ -264,7 +270,9 @@ Status RdKafkaTransactionalProducer::Produce(const std::string& topic, std::span
 Status RdKafkaTransactionalProducer::Commit() {
   if (!error_.ok()) return error_;
   if (!open_) return Status::FailedPrecondition(Where() + "no transaction is open");
-  if (!undelivered_.ok()) return GiveUp("commit", {});
+  std::string what = "commit rows of";
+  for (const std::string& topic : written_) what += " " + topic;
+  if (!undelivered_.ok()) return GiveUp(what, {});
   // Sends at once whatever lingers.
   rd_kafka_error_t* error = rd_kafka_commit_transaction(client_, timeout_ms());
   if (error == nullptr) {
@@ -274,11 +282,17 @@ Status RdKafkaTransactionalProducer::Commit() {
   rd_kafka_poll(client_, 0);
   const bool given_up = rd_kafka_error_txn_requires_abort(error) != 0;
   const Failure failure = Examine(error);
-  return given_up ? GiveUp("commit", failure) : Fail(Meaning("commit", failure));
+  if (given_up) return GiveUp(what, failure);
+  undecided_ = true;
+  return Fail(Meaning(what, failure));
 }
 
 Status RdKafkaTransactionalProducer::Abort() {
   if (!open_) return {};
+  if (undecided_) return error_;
+  // The library (2.0.2) may ask for the end of a transaction that the coordinator has not heard of yet, and takes the
+  // refusal for the end of the producer. So the rows go out first, if they can.
+  rd_kafka_flush(client_, std::min(timeout_ms(), kAbortFlushMs));
   rd_kafka_error_t* error = rd_kafka_abort_transaction(client_, timeout_ms());
   if (error == nullptr) {
     open_ = false;

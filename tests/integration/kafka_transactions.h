@@ -78,14 +78,16 @@ class KafkaTransactions : public KafkaConformance {
   }
   // What a reader of committed data sees now: everything below a record that is written for the purpose.
   std::vector<std::string> Visible(const std::string& topic) {
-    constexpr const char* kLast = "the last";
-    world_->AppendValues(topic, 0, {kLast});
+    const std::string stem = "the end ";
+    const std::string last = stem + std::to_string(++looks_);
+    world_->AppendValues(topic, 0, {last});
     const auto consumer = ConsumerAt(topic, 0);
     seen_.clear();
-    EXPECT_TRUE(world_->Until([&] { return !Poll(*consumer) || (!seen_.empty() && seen_.back() == kLast); }));
+    EXPECT_TRUE(world_->Until([&] { return !Poll(*consumer) || (!seen_.empty() && seen_.back() == last); }));
     EXPECT_TRUE(error_.ok()) << error_.ToString();
-    if (!seen_.empty()) seen_.pop_back();
-    return seen_;
+    std::vector<std::string> rows = seen_;
+    std::erase_if(rows, [&](const std::string& value) { return value.starts_with(stem); });
+    return rows;
   }
   // A compacted topic, as markers have.
   std::string MarkerTopic() {
@@ -111,6 +113,7 @@ class KafkaTransactions : public KafkaConformance {
 
  private:
   std::unique_ptr<connectors::KafkaAdmin> admin_;
+  int looks_ = 0;
 };
 
 }  // namespace weir::kafka_test

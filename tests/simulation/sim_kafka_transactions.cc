@@ -1,6 +1,7 @@
 #include "tests/simulation/sim_kafka_transactions.h"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ranges>
@@ -49,6 +50,13 @@ Status SimKafka::AppendAs(const std::string& id, uint64_t epoch, const TopicPart
   if (state.epoch != epoch) return Fenced(id);
   if (FindOrNull(partition) == nullptr) {
     return Status::NotFound(partition.ToString() + ": unknown topic or partition");
+  }
+  const std::map<std::string, std::string>& config = topics_[partition.topic].config;
+  const size_t size = record.key.value_or("").size() + record.value.value_or("").size();
+  if (const auto limit = config.find("max.message.bytes"); limit != config.end() && size > std::stoull(limit->second)) {
+    return Status::InvalidArgument("topic " + partition.topic + ": the row with key \"" + record.key.value_or("") +
+                                   "\" is " + std::to_string(size) + " bytes; the limit is the topic's " +
+                                   limit->second);
   }
   if (state.open == 0) {
     state.open = BeginTransaction();
@@ -104,7 +112,7 @@ class SimTransactionalProducer final : public connectors::KafkaTransactionalProd
   SimTransactionalProducer& operator=(const SimTransactionalProducer&) = delete;
 
   Status Init() override {
-    if (!broker_.reachable_) return Fail(Unreached(address_, options_.request_timeout));
+    if (!Reach()) return Fail(Unreached(address_, options_.request_timeout));
     const Result<uint64_t> epoch = broker_.InitProducer(options_.transactional_id, options_.transaction_timeout);
     if (!epoch.has_value()) return Fail(epoch.error());
     epoch_ = *epoch;
@@ -124,7 +132,7 @@ class SimTransactionalProducer final : public connectors::KafkaTransactionalProd
     if (!error_.ok()) return error_;
     if (!open_) return Status::FailedPrecondition("no transaction is open");
     if (!topics_.contains(topic)) {
-      if (!broker_.reachable_) return Fail(Unreached(address_, options_.request_timeout));
+      if (!Reach()) return Fail(Unreached(address_, options_.request_timeout));
       if (broker_.FindTopic(topic) == nullptr) {
         return Fail(Status::NotFound("Kafka at " + address_ + ": topic " + topic + " does not exist"));
       }
@@ -142,8 +150,9 @@ class SimTransactionalProducer final : public connectors::KafkaTransactionalProd
     if (!error_.ok()) return error_;
     if (!open_) return Status::FailedPrecondition("no transaction is open");
     if (!has_rows_) return End(true);
+    undecided_ = true;
+    if (!Reach()) return Fail(Unreached(address_, options_.request_timeout));
     WEIR_RETURN_IF_ERROR(Send());
-    if (!queue_.empty() || !broker_.reachable_) return Fail(Unreached(address_, options_.request_timeout));
     if (broker_.faults_.unknown_commit_one_in != 0 && broker_.random_->OneIn(broker_.faults_.unknown_commit_one_in)) {
       LoseCommit();
       return Fail(Unreached(address_, options_.request_timeout));
@@ -153,8 +162,9 @@ class SimTransactionalProducer final : public connectors::KafkaTransactionalProd
 
   Status Abort() override {
     if (!open_) return {};
+    if (undecided_) return error_;
     queue_.clear();
-    if (has_rows_ && !broker_.reachable_) return Fail(Unreached(address_, options_.request_timeout));
+    if (has_rows_ && !Reach()) return Fail(Unreached(address_, options_.request_timeout));
     return End(false);
   }
 
@@ -164,11 +174,17 @@ class SimTransactionalProducer final : public connectors::KafkaTransactionalProd
     SimRecord record;
   };
 
+  // Waits for a cluster that can't be reached.
+  bool Reach() {
+    return broker_.Await(broker_.clock_.Now() + options_.request_timeout, [this] { return broker_.reachable_; });
+  }
+
   // The coordinator hears of transactions that have rows, of no others.
   Status End(bool commit) {
     const Status status = has_rows_ ? broker_.EndAs(options_.transactional_id, epoch_, commit) : Status();
     if (!status.ok()) return Fail(status);
     open_ = false;
+    undecided_ = false;
     return {};
   }
 
@@ -181,8 +197,9 @@ class SimTransactionalProducer final : public connectors::KafkaTransactionalProd
     Result<SimRecord> record = NewSimRecord(topic, row);
     if (!record.has_value()) return Fail(record.error());
     if (queue_.size() >= broker_.faults_.queue_records_max) {
+      const bool reached = Reach();
       WEIR_RETURN_IF_ERROR(Send());
-      if (!queue_.empty()) return Fail(Unreached(address_, options_.request_timeout));
+      if (!reached) return Fail(Unreached(address_, options_.request_timeout));
     }
     const Result<int32_t> partition = broker_.ChoosePartition(topic, row.partition, record->key);
     if (!partition.has_value()) return Fail(partition.error());
@@ -197,7 +214,9 @@ class SimTransactionalProducer final : public connectors::KafkaTransactionalProd
     for (; !queue_.empty(); queue_.pop_front()) {
       Row& row = queue_.front();
       const Status status = broker_.AppendAs(options_.transactional_id, epoch_, row.partition, row.record);
-      if (!status.ok()) return Fail(status);
+      if (status.ok()) continue;
+      undecided_ = false;
+      return Fail(status);
     }
     return {};
   }
@@ -220,6 +239,7 @@ class SimTransactionalProducer final : public connectors::KafkaTransactionalProd
   uint64_t epoch_ = 0;
   bool open_ = false;
   bool has_rows_ = false;
+  bool undecided_ = false;  // a commit was asked for and may still be under way
   Status error_;
   std::set<std::string> topics_;
   std::deque<Row> queue_;
@@ -232,12 +252,12 @@ class SimMarkerReader final : public connectors::KafkaMarkerReader {
       : broker_(broker), address_(std::move(address)), timeout_(timeout) {}
 
   Result<std::string> ClusterId() override {
-    if (!broker_.reachable_) return Error(Unreached(address_, timeout_));
+    if (!Reach()) return Error(Unreached(address_, timeout_));
     return broker_.cluster_id_;
   }
 
   Result<std::optional<std::string>> TopicConfig(const std::string& topic, const std::string& name) override {
-    if (!broker_.reachable_) return Error(Unreached(address_, timeout_));
+    if (!Reach()) return Error(Unreached(address_, timeout_));
     const SimKafka::Topic* found = broker_.FindTopic(topic);
     if (found == nullptr) return Error(Missing("topic " + topic));
     const auto value = found->config.find(name);
@@ -246,7 +266,7 @@ class SimMarkerReader final : public connectors::KafkaMarkerReader {
 
   Result<std::optional<std::string>> NewestValue(const TopicPartition& name, const std::string& key,
                                                  connectors::KafkaReadUpTo up_to) override {
-    if (!broker_.reachable_) return Error(Unreached(address_, timeout_));
+    if (!Reach()) return Error(Unreached(address_, timeout_));
     const SimKafka::Partition* partition = broker_.FindOrNull(name);
     if (partition == nullptr) return Error(Missing(name.ToString()));
     const bool stable = up_to == connectors::KafkaReadUpTo::kLastStable;
@@ -265,6 +285,9 @@ class SimMarkerReader final : public connectors::KafkaMarkerReader {
   }
 
  private:
+  bool Reach() {
+    return broker_.Await(broker_.clock_.Now() + timeout_, [this] { return broker_.reachable_; });
+  }
   Status Missing(const std::string& what) const {
     return Status::NotFound("Kafka at " + address_ + ": " + what + " does not exist");
   }

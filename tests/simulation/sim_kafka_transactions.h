@@ -1,6 +1,6 @@
 // What the simulated cluster has for a committer that writes exactly once: the twins of connectors/kafka/
-// rdkafka_transaction.cc and rdkafka_marker_reader.cc. As with the simulated KafkaAdmin a call is done when it comes
-// back; only a marker reader that must wait for open transactions lets time pass (SimKafka::SetPassTime).
+// rdkafka_transaction.cc and rdkafka_marker_reader.cc. A call is done when it comes back. Only one that
+// must wait, for a cluster that can't be reached or for open transactions, lets time pass (SimKafka::SetPassTime).
 #pragma once
 
 #include <memory>

@@ -1,0 +1,262 @@
+// Exactly once into Kafka by whole jobs on a real broker: copies of the storage, zombies, clones, rewinds, a cluster that
+// is away, markers that are gone. The numbers are those of the scenarios in the checkpoint protocol.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <regex>
+
+#include "base/random.h"
+#include "tests/harness/kafka_broker.h"
+#include "tests/integration/job_definitions.h"
+
+namespace weir::job_test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kTakenOver = 4;
+constexpr int kStoppedUnapplied = 5;
+
+bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
+
+class JobKafkaExactTest : public testing::Test {
+ protected:
+  JobKafkaExactTest() : job_(world_->NewName("job")), in_(world_->NewName("in")), out_(world_->NewName("out")) {
+    EXPECT_EQ(world_->CreateTopic(in_, 1).ToString(), "ok");
+    EXPECT_EQ(world_->CreateTopic(out_, 1).ToString(), "ok");
+    Json job = EmptyJob(folder_, job_);
+    job["sources"].push_back(KafkaSource(*world_, "numbers", in_, "json"));
+    Json sink = KafkaSink(*world_, "copy", "numbers", out_, Json::array({"k"}));
+    sink["delivery"] = "exactly-once";
+    sink["request-timeout"] = "3s";
+    job["sinks"].push_back(sink);
+    definition_ = WriteJob(folder_, job);
+  }
+
+  Weir Begin(Arguments more = {}) {
+    more.insert(more.begin(), {"run", definition_, "--quiet"});
+    return {folder_, std::move(more)};
+  }
+  // Numbers on from the last, all under one key.
+  void Feed(int count) {
+    std::vector<kafka_test::TestRecord> records;
+    for (int i = 0; i < count; ++i, ++fed_) records.push_back({.value = Row(fed_)});
+    world_->Append(in_, 0, records);
+  }
+  static std::string Row(int number) { return R"({"k":1,"n":)" + std::to_string(number) + "}"; }
+  std::vector<std::string> Out() {
+    std::vector<std::string> values;
+    for (const TopicRecord& record : ReadTopic(*world_, out_, 1)) values.push_back(record.value.value_or("null"));
+    return values;
+  }
+  std::vector<std::string> Fed(int from = 0) const {
+    std::vector<std::string> rows;
+    for (int i = from; i < fed_; ++i) rows.push_back(Row(i));
+    return rows;
+  }
+  bool ComesOut(size_t rows, Duration limit = seconds(30)) {
+    return Eventually(limit, [&] { return Out().size() >= rows; });
+  }
+  std::string Storage() const { return folder_.Path("checkpoints"); }
+  // As it is at one moment: the process stands still meanwhile.
+  void CopyStorage(Weir& owner, const std::string& to) {
+    owner.Signal(SIGSTOP);
+    for (const std::string& file : FilesUnder(Storage())) {
+      if (!std::filesystem::is_regular_file(file)) continue;  // the control socket
+      const std::filesystem::path target = to + file.substr(Storage().size());
+      std::filesystem::create_directories(target.parent_path());
+      std::filesystem::copy_file(file, target);
+    }
+  }
+
+  std::unique_ptr<kafka_test::KafkaWorld> world_ = kafka_test::NewRealWorld();
+  JobFolder folder_;
+  const std::string job_;
+  const std::string in_;
+  const std::string out_;
+  std::string definition_;
+  int fed_ = 0;
+};
+
+// 13, 18.
+TEST_F(JobKafkaExactTest, ACopyWithTheNewestCheckpointTakesOverAndTheOlderProcessEnds) {
+  for (int round = 0; round < (Torture() ? 10 : 1) && !HasFailure(); ++round) {
+    Weir first = Begin();
+    Feed(500);
+    ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << first.Output();
+    const std::string copy = folder_.Path("copy-" + std::to_string(round));
+    CopyStorage(first, copy);
+    Feed(500);
+    Weir second = Begin({"--set", "checkpoint.storage=" + copy});
+    ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << second.Output();
+    first.Signal(SIGCONT);
+    EXPECT_EQ(first.Wait(seconds(30)), kTakenOver) << first.Output();
+    ExpectSays(first.Output(), {"has been taken over"});
+    Feed(500);
+    ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << second.Output();
+    EXPECT_EQ(second.Stop(), kOk) << second.Output();
+    EXPECT_EQ(Out(), Fed());
+    std::filesystem::remove_all(Storage());
+    std::filesystem::rename(copy, Storage());
+  }
+}
+
+// 13.
+TEST_F(JobKafkaExactTest, AnOlderCopyIsRefusedAndDisturbsNobody) {
+  Weir first = Begin();
+  Feed(200);
+  ASSERT_TRUE(ComesOut(200)) << first.Output();
+  CopyStorage(first, folder_.Path("copy"));
+  first.Signal(SIGCONT);
+  for (int i = 1; i <= 5; ++i) {  // more checkpoints than are retained
+    Feed(200);
+    ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << first.Output();
+  }
+  const Ended second = RunToEnd(folder_, {"run", definition_, "--set", "checkpoint.storage=" + folder_.Path("copy")});
+  EXPECT_EQ(second.code, kStartRefused) << second.output;
+  ExpectSays(second.output, {"system kafka:", "was not started"});
+  Feed(200);
+  ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << first.Output();
+  EXPECT_EQ(first.Stop(), kOk) << first.Output();
+  EXPECT_EQ(Out(), Fed());
+}
+
+// A process that stood still for longer than its transaction may last: it finds its transaction gone, begins anew from
+// the marker, and nothing is there twice.
+TEST_F(JobKafkaExactTest, AProcessThatStoodStillGoesOnExactly) {
+  Weir weir = Begin({"--set", "sinks.copy.transaction-timeout=1s"});
+  const auto random = NewSystemRandom();
+  for (int round = 0; round < (Torture() ? 10 : 2); ++round) {
+    Feed(2000);
+    Pause(milliseconds(100 + static_cast<int64_t>(random->Below(200))));
+    weir.Signal(SIGSTOP);
+    Pause(seconds(4));
+    weir.Signal(SIGCONT);
+  }
+  EXPECT_TRUE(ComesOut(static_cast<size_t>(fed_)) || !weir.Running()) << weir.Output();
+  if (!weir.Running()) {  // its transaction was lost: without a restart strategy that ends the job
+    EXPECT_EQ(weir.Wait(seconds(0)), kJobFailed) << weir.Output();
+    Weir next = Begin();
+    EXPECT_TRUE(ComesOut(static_cast<size_t>(fed_))) << next.Output();
+    EXPECT_EQ(next.Stop(), kOk);
+  }
+  EXPECT_EQ(Out(), Fed());
+}
+
+// 10, 12.
+TEST_F(JobKafkaExactTest, AStopWhileTheClusterIsAwayLeavesTheRowsToTheNextStart) {
+  harness::KafkaBroker& broker = harness::SharedKafkaBroker();
+  for (int round = 0; round < 2; ++round) {
+    Weir weir = Begin();
+    Feed(100);
+    ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << weir.Output();
+    broker.Pause();
+    Pause(milliseconds(500));
+    const std::optional<int> code = weir.Stop();
+    EXPECT_TRUE(code == kOk || code == kStoppedUnapplied) << code.value_or(-1) << weir.Output();
+    broker.Resume();
+  }
+  Weir weir = Begin();
+  Feed(100);
+  ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << weir.Output();
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+  EXPECT_EQ(Out(), Fed());
+}
+
+// 15: a clone has a marker and a transactional id of its own, by its name.
+TEST_F(JobKafkaExactTest, ACloneFromASavepointRunsBesideTheOriginal) {
+  Weir original = Begin();
+  Feed(300);
+  ASSERT_TRUE(ComesOut(300)) << original.Output();
+  const Ended saved = RunToEnd(folder_, {"savepoint", definition_, "--to", folder_.Path("sp")});
+  ASSERT_EQ(saved.code, kOk) << saved.output;
+  const std::string clone_out = out_ + "-clone";
+  ASSERT_EQ(world_->CreateTopic(clone_out, 1).ToString(), "ok");
+  Weir clone = Begin({"--set", "name=" + job_ + "-clone", "--set", "sinks.copy.topic=" + clone_out, "--restore",
+                      folder_.Path("sp")});
+  Feed(300);
+  ASSERT_TRUE(ComesOut(600)) << original.Output();
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return ReadTopic(*world_, clone_out, 1).size() >= 300; }))
+      << clone.Output();
+  EXPECT_EQ(clone.Stop(), kOk) << clone.Output();
+  EXPECT_EQ(original.Stop(), kOk) << original.Output();
+  EXPECT_EQ(Out(), Fed());
+  std::vector<std::string> cloned;
+  for (const TopicRecord& record : ReadTopic(*world_, clone_out, 1)) cloned.push_back(*record.value);
+  EXPECT_EQ(cloned, Fed(300));
+}
+
+// 4, 14: back to a savepoint by choice, once, whatever a supervisor repeats.
+TEST_F(JobKafkaExactTest, ARewindHappensOnceAndDoublesOnlyWhatCameBehindIt) {
+  std::optional<Weir> weir = Begin();
+  Feed(100);
+  ASSERT_TRUE(ComesOut(100)) << weir->Output();
+  ASSERT_EQ(RunToEnd(folder_, {"savepoint", definition_, "--to", folder_.Path("sp")}).code, kOk);
+  Feed(50);
+  ASSERT_TRUE(ComesOut(150)) << weir->Output();
+  EXPECT_EQ(weir->Stop(), kOk);
+  const Ended refused = RunToEnd(folder_, {"run", definition_, "--restore", folder_.Path("sp"), "--set",
+                                           "checkpoint.storage=" + folder_.Path("empty")});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  std::smatch number;
+  ASSERT_TRUE(std::regex_search(refused.output, number, std::regex(R"(--rewind=(\d+))"))) << refused.output;
+  const Arguments rewind = {"--restore", folder_.Path("sp"), "--rewind=" + number[1].str(), "--set",
+                            "checkpoint.storage=" + folder_.Path("empty")};
+  std::vector<std::string> expected = Fed();
+  for (int i = 100; i < 150; ++i) expected.push_back(Row(i));
+  for (int life = 0; life < 3; ++life) {
+    weir.emplace(folder_, Arguments{"run", definition_, "--quiet", rewind[0], rewind[1], rewind[2], rewind[3], rewind[4]});
+    for (int i = 0; i < 20; ++i) expected.push_back(Row(fed_ + i));
+    Feed(20);
+    ASSERT_TRUE(ComesOut(expected.size())) << weir->Output();
+    weir->Kill9();
+  }
+  EXPECT_EQ(Out(), expected);
+}
+
+// 16.
+TEST_F(JobKafkaExactTest, AMarkerThatIsGoneStopsTheStart) {
+  {
+    Weir weir = Begin();
+    Feed(100);
+    ASSERT_TRUE(ComesOut(100)) << weir.Output();
+    Feed(100);  // its checkpoint says which marker was known
+    ASSERT_TRUE(ComesOut(200)) << weir.Output();
+    weir.Kill9();
+  }
+  world_->Append("weir-markers", 0, {{.key = job_, .value = std::nullopt}});
+  std::filesystem::remove_all(Storage() + "/" + job_ + "/applied");  // the hint would tell that nothing is missing
+  std::filesystem::create_directories(Storage() + "/" + job_ + "/applied");
+  const Ended refused = RunToEnd(folder_, {"run", definition_});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"has no marker", "--assume"});
+}
+
+TEST_F(JobKafkaExactTest, ATopicThatIsMissingIsNamedAndARowThatIsTooLargeToo) {
+  const Ended missing = RunToEnd(folder_, {"run", definition_, "--set", "sinks.copy.topic=never-made"});
+  EXPECT_EQ(missing.code, kJobFailed) << missing.output;
+  ExpectSays(missing.output, {"never-made"});
+  Weir weir = Begin({"--set", "sinks.copy.properties={\"message.max.bytes\":\"999900\"}"});
+  // As a record of the input it just fits; its key comes on top.
+  world_->Append(in_, 0, {{.value = R"({"k":7,"n":")" + std::string(999'900, 'x') + "\"}"}});
+  EXPECT_EQ(weir.Wait(seconds(30)), kJobFailed) << weir.Output();
+  ExpectSays(weir.Output(), {"the limit is 999900", "message.max.bytes", "[7]"});
+}
+
+TEST_F(JobKafkaExactTest, SinksOfOneClusterMustAgreeOnTheirConnection) {
+  Json job = Json::parse(ReadText(definition_));
+  Json second = job["sinks"][0];
+  second["id"] = "other";
+  second["transaction-timeout"] = "7s";
+  job["sinks"].push_back(second);
+  const Ended refused = RunToEnd(folder_, {"validate", WriteJob(folder_, job, "two.json")});
+  EXPECT_NE(refused.code, kOk) << refused.output;
+  ExpectSays(refused.output, {"/sinks/1", "\"copy\"", "\"other\"", "one committer"});
+}
+
+}  // namespace
+}  // namespace weir::job_test
