@@ -16,6 +16,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/file_system.h"
+
 namespace weir {
 namespace {
 
@@ -46,6 +48,12 @@ std::optional<std::string> EnvironmentVariable(const std::string& name) {
 std::string CurrentDirectory() {
   std::error_code error;
   return std::filesystem::current_path(error).string();
+}
+
+std::string AbsolutePath(std::string path) {
+  if (!path.starts_with('/')) path = JoinPath(CurrentDirectory(), path);
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
 }
 
 void OpenStandardStreams() {
