@@ -56,6 +56,8 @@ std::string AbsolutePath(std::string path) {
   return path;
 }
 
+void IgnoreBrokenPipes() { std::signal(SIGPIPE, SIG_IGN); }
+
 void OpenStandardStreams() {
   // The lowest free number is the one that is given out.
   int opened = open("/dev/null", O_RDWR);
@@ -94,7 +96,7 @@ bool WaitForProcess(int64_t pid, Duration timeout) {
 SignalWaiter::SignalWaiter() {
   const sigset_t set = WaitedSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
+  IgnoreBrokenPipes();
 }
 
 SignalWaiter::Event SignalWaiter::WaitFor(Duration timeout) {

@@ -123,6 +123,7 @@ ExitCode StateDiffCommand(const std::string& first, const std::string& second) {
 }
 
 ExitCode StateExportCommand(const StateExportArguments& arguments) {
+  IgnoreBrokenPipes();  // `| head` must not leave the scratch folder behind
   Workplace workplace;
   const auto state = workplace.Open(arguments.path);
   if (!state.has_value()) return Failed(state.error());

@@ -140,6 +140,23 @@ TEST_F(StateToolTest, AnOffsetThatWasSetIsWhereTheJobGoesOn) {
   ExpectSays(refused.output, {"--rewind="});
 }
 
+TEST_F(StateToolTest, APartitionOfKafkaGoesOnAtAnOffsetByNumber) {
+  const auto world = kafka_test::NewRealWorld();
+  const std::string topic = world->NewName("in");
+  ASSERT_TRUE(world->CreateTopic(topic, 2).ok());
+  world->AppendValues(topic, 0, {R"({"n":0})", R"({"n":1})", R"({"n":2})"});
+  world->AppendValues(topic, 1, {R"({"n":10})"});
+  const Json job = CopyJob(*world, folder_, topic);
+  Run(job, 4, "sp");
+  const Ended edited = State(
+      {"set-offset", Path("sp"), "--source", "in", "--split", topic + "-0", "--offset", "1", "--to", Path("edited")});
+  EXPECT_EQ(edited.code, kOk) << edited.output;
+  ExpectSays(State({"show", Path("edited")}).output, {topic + R"(-0":{"offset":1})", topic + R"(-1":{"offset":1)"});
+  Run(job, 6, "next", {"--restore", Path("edited")});
+  EXPECT_EQ(OutLines(folder_), (std::vector<std::string>{R"({"n":0})", R"({"n":10})", R"({"n":1})", R"({"n":1})",
+                                                         R"({"n":2})", R"({"n":2})"}));
+}
+
 TEST_F(StateToolTest, ASplitThatWasReadToItsEndIsReadAgain) {
   Json job = EmptyJob(folder_, "bounded");
   job["sources"].push_back({{"id", "made"}, {"connector", "generator"}, {"rows", 40}, {"splits", 4}});

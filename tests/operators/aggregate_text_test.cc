@@ -32,13 +32,9 @@ TEST(AggregateTextTest, AGroupIsReadFromItsRecordedTypeAndKeepsEveryDigit) {
   std::string json = "before ";
   EXPECT_FALSE(AppendAggregatesAsJson(codec, bytes, json));
   ASSERT_TRUE(AppendAggregatesAsJson(fitting, bytes, json));
-  EXPECT_EQ(json,
-            R"(before {"rows":2,"aggregates":[{"function":"count","of":"*","count":2,"result":2},)"
-            R"({"function":"sum","of":"CAST(a AS numeric(20, 2))","count":2,"result":9007199254740994.10
-},)"
-            R"({"function":"min","of":"replace(b, ';)', '(')","count":2,"result":1
-}]
-})");
+  EXPECT_EQ(json, R"x(before {"rows":2,"aggregates":[{"function":"count","of":"*","count":2,"result":2},)x"
+                  R"x({"function":"sum","of":"CAST(a AS numeric(20, 2))","count":2,"result":9007199254740994.10},)x"
+                  R"x({"function":"min","of":"replace(b, ';)', '(')","count":2,"result":1}]})x");
 }
 
 TEST(AggregateTextTest, OtherBytesAndOtherTypesAreRefused) {
