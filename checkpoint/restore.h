@@ -35,7 +35,7 @@ struct StartContext {
   Random* random = nullptr;
   UniqueId attempt;  // of this start; the committers have the same
   std::vector<System>* systems = nullptr;
-  std::set<std::string> uids;  // all operators of the definition
+  std::set<std::string> uids;  // all operators of the definition with state
   uint32_t key_groups = 0;     // of a first start
   uint32_t retain = 3;         // checkpoints
   // Whether the job as it is defined now can go on from a checkpoint; asked before anything is changed. Empty: it can.

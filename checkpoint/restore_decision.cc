@@ -410,7 +410,7 @@ class Renaming {
 
   Status Add(const std::string& from, const std::string& to) {
     const std::string what = Concat({"--map-operator ", from, "=", to, ": "});
-    if (!uids_.contains(to)) return Refused(what, "the job definition has no operator '", to);
+    if (!uids_.contains(to)) return Refused(what, "the job definition has no operator with state that is called '", to);
     if (uids_.contains(from)) return Refused(what, "the job definition still has an operator '", from);
     if (!stored_.contains(from)) {
       const bool used = stored_.contains(to);
@@ -460,12 +460,13 @@ OperatorMatch MatchOperators(const RestoreRequest& request, const std::set<std::
   if (missing.empty()) return match;
   if (request.allow_non_restored_state) {
     match.report.push_back(
-        {LogLevel::kWarning, Concat({"state of ", missing, " is dropped: the job definition lacks it"})});
+        {LogLevel::kWarning,
+         Concat({"state of ", missing, " is dropped: the job definition has no operator with state of that name"})});
   } else if (match.refusal.ok()) {
-    match.refusal = Status::FailedPrecondition(
-        Concat({Name(checkpoint.id), " holds state of ", missing,
-                ", which the job definition lacks; --allow-non-restored-state drops it, --map-operator OLD=NEW gives "
-                "it to an operator of another name"}));
+    match.refusal = Status::FailedPrecondition(Concat(
+        {Name(checkpoint.id), " holds state of ", missing,
+         ", and the job definition has no operator with state of that name; --allow-non-restored-state drops it, "
+         "--map-operator OLD=NEW gives it to an operator of another name"}));
   }
   return match;
 }

@@ -51,7 +51,7 @@ struct RestoreFacts {
   bool first_published = false;
   std::optional<CheckpointMetadata> chosen;  // at request.path
   std::vector<SystemFact> systems;           // of the definition
-  std::set<std::string> uids;                // of the definition's operators
+  std::set<std::string> uids;                // of the definition's operators with state
   std::map<std::string, CheckpointId>
       applied_hints;  // from applied/<system>, of these systems and of those in `newest`
 };
@@ -84,7 +84,7 @@ struct OperatorMatch {
   Status refusal = {};                    // kFailedPrecondition: a start with this request is refused
   std::vector<ReportLine> report = {};
 };
-// `uids`: of the definition's operators.
+// `uids`: of the definition's operators with state.
 OperatorMatch MatchOperators(const RestoreRequest& request, const std::set<std::string>& uids,
                              const CheckpointMetadata& checkpoint);
 

@@ -20,8 +20,7 @@ std::string StoredUid(const std::string& uid, const state::StateOwners& renamed)
 
 state::StateOwners OwnersIn(const JobDefinition& job, const Vertex& vertex, const state::StateOwners& renamed) {
   state::StateOwners owners;
-  for (const size_t node : vertex.nodes) {
-    if (job.nodes[node].kind == NodeKind::kSink) continue;  // has no state
+  for (const size_t node : vertex.stateful_nodes) {
     owners.emplace(StoredUid(job.nodes[node].id, renamed), job.nodes[node].id);
   }
   return owners;
@@ -53,7 +52,7 @@ ExecutionPlan MakeExecutionPlan(const JobDefinition& job, const JobGraph& graph,
       subtask.id = {vertex.id, i};
       subtask.range = state::RangeOf(i, vertex.parallelism, job.key_groups);
       subtask.owners = OwnersIn(job, vertex, renamed);
-      if (restored != nullptr && vertex.has_state) {
+      if (restored != nullptr && vertex.has_state()) {
         subtask.restored = HandlesFor(subtask.owners, subtask.range, *restored);
       }
       subtasks.push_back(std::move(subtask));

@@ -80,7 +80,7 @@ checkpoint::StartContext JobBuilder::StartContextOf() const {
   start.random = job_.ports_.random;
   start.attempt = attempt_;
   start.systems = &job_.systems_;
-  for (const NodeDefinition& node : job_.definition_.nodes) start.uids.insert(node.id);
+  start.uids = job_.graph_.StatefulUids(job_.definition_);
   start.key_groups = job_.definition_.key_groups;
   start.retain = job_.definition_.checkpoint.retain;
   return start;
@@ -237,7 +237,7 @@ Status JobBuilder::CreateTasks() {
       task.inputs = std::move(inputs_[plan.id]);
       task.outputs = std::move(outputs_[plan.id]);
       WEIR_RETURN_IF_ERROR(FillChain(vertex, task));
-      if (vertex.has_state) {
+      if (vertex.has_state()) {
         WEIR_ASSIGN_OR_RETURN(task.state, OpenState(plan));
       }
       task.clock = job_.ports_.clock;

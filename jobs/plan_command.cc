@@ -1,7 +1,6 @@
 // `weir plan`: what a start from a checkpoint would do with the state, before anything is stopped. The rules and checks
 // are those of a start; what external systems hold is asked at the start alone.
 #include <iostream>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -42,10 +41,8 @@ Result<Plan> MakePlan(const PlanArguments& arguments, const JobDefinition& job, 
   checkpoint::RestoreRequest request;
   request.allow_non_restored_state = arguments.allow_non_restored_state;
   request.map_operators = arguments.map_operators;
-  std::set<std::string> uids;
-  for (const NodeDefinition& node : job.nodes) uids.insert(node.id);
-  plan.match = MatchOperators(request, uids, plan.checkpoint);
   const JobGraph graph = JobGraph::Build(job, connections.registry());
+  plan.match = MatchOperators(request, graph.StatefulUids(job), plan.checkpoint);
   const SystemClock clock;
   const RestoreTarget target{&job, &graph, &connections.registry(), &clock};
   plan.problems = FindMisfits(target, plan.checkpoint, plan.match.renamed);

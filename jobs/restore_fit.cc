@@ -17,11 +17,6 @@ namespace {
 using checkpoint::CheckpointMetadata;
 using state::StateOwners;
 
-bool HasState(const RestoreTarget& target, const NodeDefinition& node) {
-  if (node.kind == NodeKind::kSource) return true;
-  return node.kind == NodeKind::kOperator && target.registry->FindOperator(node.type)->has_state;
-}
-
 Status CheckKeyGroups(const JobDefinition& job, const CheckpointMetadata& checkpoint) {
   if (checkpoint.key_groups == job.key_groups) return Status::Ok();
   return Status::FailedPrecondition("the checkpoint was written with " + std::to_string(checkpoint.key_groups) +
@@ -60,12 +55,12 @@ void CheckVertex(const RestoreTarget& target, const Vertex& vertex, const Checkp
   auto states = state::RegisteredStates::OfSnapshots(HandlesFor(owners, {}, checkpoint), owners);
   if (!states.has_value()) return AddMisfit(target.job->nodes[vertex.nodes.front()].id, states.error(), misfits);
   const std::unique_ptr<state::SubtaskState> probe = state::NewStateProbe(std::move(*states));
-  for (const size_t place : vertex.nodes) {
+  for (const size_t place : vertex.stateful_nodes) {
     const NodeDefinition& node = target.job->nodes[place];
     const auto saved = checkpoint.enumerators.find(StoredUid(node.id, renamed));
     if (node.kind == NodeKind::kSource) {
       if (saved != checkpoint.enumerators.end()) AddMisfit(node.id, CheckSource(target, node, saved->second), misfits);
-    } else if (HasState(target, node)) {
+    } else {
       AddMisfit(node.id, CheckOperator(target, vertex, node, *probe), misfits);
     }
   }
@@ -129,9 +124,8 @@ std::vector<OperatorFate> FatesOf(const RestoreTarget& target, const CheckpointM
   const std::map<std::string, Stored> stored = StoredOperators(checkpoint);
   std::map<std::string, OperatorFate> by_uid;
   for (const Vertex& vertex : target.graph->vertices) {
-    for (const size_t place : vertex.nodes) {
+    for (const size_t place : vertex.stateful_nodes) {
       const NodeDefinition& node = target.job->nodes[place];
-      if (!HasState(target, node)) continue;
       OperatorFate& fate = by_uid[node.id];
       fate.uid = node.id;
       fate.parallelism = vertex.parallelism;

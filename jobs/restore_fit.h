@@ -42,7 +42,7 @@ struct OperatorFate {
   enum class Kind : uint8_t {
     kRestored,
     kNew,      // has state, and the checkpoint knows no operator of that name
-    kDropped,  // has state in the checkpoint, and the definition lacks it
+    kDropped,  // has state in the checkpoint, and no operator with state in the definition has it
   };
   Kind kind = Kind::kRestored;
   std::string uid;                  // in the definition; of a dropped one: in the checkpoint

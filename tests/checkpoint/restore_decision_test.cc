@@ -281,7 +281,7 @@ TEST(RestoreDecisionTest, AMappingThatCannotBeMeantIsRefused) {
     return MatchOperators(request, facts.uids, *facts.newest).refusal.message();
   };
   EXPECT_EQ(refusal({{"a", "c"}}), "");
-  EXPECT_NE(refusal({{"a", "d"}}).find("has no operator 'd'"), std::string::npos);
+  EXPECT_NE(refusal({{"a", "d"}}).find("no operator with state that is called 'd'"), std::string::npos);
   EXPECT_NE(refusal({{"b", "c"}}).find("still has an operator 'b'"), std::string::npos);
   EXPECT_NE(refusal({{"a", "b"}}).find("holds state of both"), std::string::npos);
   facts.newest->enumerators = {{"a", "x"}, {"e", "y"}};

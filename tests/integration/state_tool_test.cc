@@ -342,6 +342,20 @@ TEST_F(StateToolTest, ARenamedOperatorIsMappedAtTheStart) {
             (std::vector{Row("a", 1), Row("a", 2), Row("a", 3), Row("a", 4), Row("a", 5), Row("a", 6), Row("b", 1)}));
 }
 
+TEST_F(StateToolTest, StateIsNotLostToAnOperatorThatHasNone) {
+  RunToFirstSavepoint();
+  Json job = CountingJob();
+  job["operators"] = Json::array({{{"id", "counts"}, {"type", "filter"}, {"input", "in"}, {"where", "k <> 'x'"}}});
+  const std::string path = WriteJob(folder_, job);
+  const Ended refused = RunToEnd(folder_, {"run", path});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"holds state of 'counts'", "no operator with state of that name"});
+  EXPECT_EQ(Plan(job).code, kStartRefused);
+  Append({"c"});
+  Run(job, 4, "without", {"--allow-non-restored-state"});
+  EXPECT_EQ(State({"export", Path("without"), "--operator", "counts"}).output, "");
+}
+
 TEST_F(StateToolTest, StateThatWasLeftBehindIsGoneFromTheNextCheckpoint) {
   RunToFirstSavepoint();
   Json job = CountingJob();
