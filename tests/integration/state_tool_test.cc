@@ -172,6 +172,30 @@ TEST_F(StateToolTest, ASplitThatWasReadToItsEndIsReadAgain) {
   EXPECT_EQ(OutLines(folder_).size(), 43U) << ended.output;
 }
 
+// No reader holds a split yet: the enumerator has only assigned it.
+TEST_F(StateToolTest, TheFirstCheckpointsOffsetsCanBeSetToo) {
+  Json job = EmptyJob(folder_, "first");
+  job["checkpoint"]["interval"] = "1h";
+  job["sources"].push_back(
+      {{"id", "made"}, {"connector", "generator"}, {"rows", 40}, {"splits", 4}, {"rows-per-second", 1}});
+  job["sinks"].push_back(FileSink(folder_, "out", "made"));
+  const std::string path = WriteJob(folder_, job);
+  {
+    Weir weir(folder_, {"run", path});
+    EXPECT_TRUE(
+        Eventually(seconds(20), [&] { return std::filesystem::exists(Path("checkpoints/first/chk-1/_metadata")); }));
+    weir.Kill9();
+  }
+  const Ended edited = State({"set-offset", Path("checkpoints/first"), "--source", "made", "--split", "orders-3",
+                              "--offset", "4", "--to", Path("edited")});
+  EXPECT_EQ(edited.code, kOk) << edited.output;
+  ExpectSays(State({"show", Path("edited")}).output, {R"(begins split orders-3 at {"row":4})"});
+  const Ended ended =
+      RunToEnd(folder_, {"run", path, "--set", "sources.made.rows-per-second=0", "--restore", Path("edited")});
+  EXPECT_EQ(ended.code, kOk) << ended.output;
+  EXPECT_EQ(OutLines(folder_).size(), 36U) << ended.output;
+}
+
 TEST_F(StateToolTest, AnOperatorThatWasDroppedBeginsAnew) {
   RunToFirstSavepoint();
   const Ended edited = State({"drop-operator", Path("sp"), "--operator", "counts", "--to", Path("edited")});
