@@ -16,6 +16,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/file_system.h"
+
 namespace weir {
 namespace {
 
@@ -47,6 +49,14 @@ std::string CurrentDirectory() {
   std::error_code error;
   return std::filesystem::current_path(error).string();
 }
+
+std::string AbsolutePath(std::string path) {
+  if (!path.starts_with('/')) path = JoinPath(CurrentDirectory(), path);
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+void IgnoreBrokenPipes() { std::signal(SIGPIPE, SIG_IGN); }
 
 void OpenStandardStreams() {
   // The lowest free number is the one that is given out.
@@ -86,7 +96,7 @@ bool WaitForProcess(int64_t pid, Duration timeout) {
 SignalWaiter::SignalWaiter() {
   const sigset_t set = WaitedSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
+  IgnoreBrokenPipes();
 }
 
 SignalWaiter::Event SignalWaiter::WaitFor(Duration timeout) {

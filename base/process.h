@@ -18,9 +18,13 @@ namespace weir {
 std::optional<std::string> EnvironmentVariable(const std::string& name);
 // Absolute; empty if the folder is gone.
 std::string CurrentDirectory();
+// `path` from the root, as it is from the current folder; without a slash at its end.
+std::string AbsolutePath(std::string path);
 // Whichever of the three standard streams the process was started without leads to /dev/null from now on. Call it
 // before anything is opened: a file would get the stream's number, and what is printed would end up in it.
 void OpenStandardStreams();
+// A write to a pipe that nobody reads fails from now on, instead of ending the process.
+void IgnoreBrokenPipes();
 // Standard error is a terminal.
 bool StandardErrorIsTerminal();
 uint32_t ProcessorCount();

@@ -78,7 +78,8 @@ struct CheckpointMetadata {
   UniqueId storage;
   UniqueId attempt;
   CheckpointId id;
-  std::vector<CheckpointId> restored_from;  // checkpoints that a restore by choice began this line with, oldest first
+  // Checkpoints that a restore by choice began this line with, or that were edited by hand into the next, oldest first.
+  std::vector<CheckpointId> restored_from;
   std::vector<CheckpointId> ancestors;  // the newest of the line before this one, oldest first, kAncestorsMax at most
   uint32_t key_groups = 0;
   std::vector<VertexMetadata> vertices;

@@ -38,12 +38,6 @@ std::string WithoutTrailingSlash(std::string path) {
   return path;
 }
 
-// Where the paths of its state files start: a checkpoint shares files with its neighbours, a savepoint has its own.
-std::string StateRoot(const std::string& folder, const CheckpointMetadata& metadata) {
-  std::string own = WithoutTrailingSlash(folder);
-  return metadata.savepoint ? own : ParentDirectory(own);
-}
-
 Status CheckLength(FileSystem& fs, const std::string& path, uint64_t expected_bytes) {
   const Result<FileSystem::Info> info = fs.Stat(path);
   if (!info.has_value()) {
@@ -100,6 +94,11 @@ std::string FolderOf(const std::string& root, uint64_t number) {
 }
 
 }  // namespace
+
+std::string StateRoot(const std::string& folder, const CheckpointMetadata& metadata) {
+  std::string own = WithoutTrailingSlash(folder);
+  return metadata.savepoint ? own : ParentDirectory(own);
+}
 
 Result<std::string> FindCheckpointFolder(FileSystem& fs, const std::string& path) {
   std::string folder = WithoutTrailingSlash(path);

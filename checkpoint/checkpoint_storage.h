@@ -135,6 +135,8 @@ class CheckpointStorage {
 Result<std::string> FindCheckpointFolder(FileSystem& fs, const std::string& path);
 // Reads a checkpoint or savepoint anywhere: `folder` holds `_metadata`. As LoadMetadata, without the comparison.
 Result<CheckpointMetadata> ReadCheckpointFolder(FileSystem& fs, const std::string& folder);
+// Where the paths of its state files start: a checkpoint shares files with its neighbours, a savepoint has its own.
+std::string StateRoot(const std::string& folder, const CheckpointMetadata& metadata);
 // As CheckpointStorage::VerifyFiles for a checkpoint in `folder`.
 Status VerifyCheckpointFolder(FileSystem& fs, const std::string& folder, const CheckpointMetadata& metadata,
                               CheckpointStorage::Verify verify);

@@ -221,8 +221,9 @@ class Starter {
   Status Decide() {
     WEIR_ASSIGN_OR_RETURN(decision_, DecideRestore(request_, facts_));
     if (!context_.fits) return Status::Ok();
-    if (decision_.action == RestoreAction::kResume) return context_.fits(*facts_.newest);
-    return decision_.action == RestoreAction::kPublishChosen ? context_.fits(*facts_.chosen) : Status::Ok();
+    const state::StateOwners& renamed = decision_.renamed;
+    if (decision_.action == RestoreAction::kResume) return context_.fits(*facts_.newest, renamed);
+    return decision_.action == RestoreAction::kPublishChosen ? context_.fits(*facts_.chosen, renamed) : Status::Ok();
   }
 
   // False: output that the newest checkpoint lists is damaged, and it joins the damaged ones.
@@ -258,6 +259,7 @@ class Starter {
     job.attempt = context_.attempt;
     job.next_number = decision_.next_number;
     job.systems = std::move(decision_.systems);
+    job.renamed = std::move(decision_.renamed);
     job.report = std::move(report_);
     job.report.insert(job.report.end(), decision_.report.begin(), decision_.report.end());
     job.is_first_start = decision_.action == RestoreAction::kFirstStart;

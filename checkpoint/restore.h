@@ -35,11 +35,12 @@ struct StartContext {
   Random* random = nullptr;
   UniqueId attempt;  // of this start; the committers have the same
   std::vector<System>* systems = nullptr;
-  std::set<std::string> uids;  // all operators of the definition
+  std::set<std::string> uids;  // all operators of the definition with state
   uint32_t key_groups = 0;     // of a first start
   uint32_t retain = 3;         // checkpoints
   // Whether the job as it is defined now can go on from a checkpoint; asked before anything is changed. Empty: it can.
-  std::function<Status(const CheckpointMetadata& checkpoint)> fits;
+  // `renamed`: as OperatorMatch says.
+  std::function<Status(const CheckpointMetadata& checkpoint, const state::StateOwners& renamed)> fits;
 };
 
 // Where the job goes on.
@@ -50,6 +51,7 @@ struct RestoredJob {
   UniqueId attempt;
   uint64_t next_number = 1;
   std::vector<SystemStart> systems;
+  state::StateOwners renamed;  // operators that have another uid in `checkpoint`: uid there -> uid now
   std::vector<ReportLine> report;
 };
 

@@ -4,6 +4,7 @@
 #include "checkpoint/restore_decision.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -365,20 +366,10 @@ class Decider {
   }
 
   Status CheckUids(const CheckpointMetadata& checkpoint) {
-    std::string missing;
-    for (const std::string& uid : checkpoint.StatefulUids()) {
-      if (facts_.uids.contains(uid)) continue;
-      missing += missing.empty() ? "'" : ", '";
-      missing += uid;
-      missing += '\'';
-    }
-    if (missing.empty()) return Status::Ok();
-    if (!request_.allow_non_restored_state) {
-      return Status::FailedPrecondition(
-          Concat({Name(checkpoint.id), " holds state of ", missing,
-                  ", which the job definition lacks; --allow-non-restored-state drops it"}));
-    }
-    Warn(Concat({"state of ", missing, " is dropped: the job definition lacks it"}));
+    OperatorMatch match = MatchOperators(request_, facts_.uids, checkpoint);
+    WEIR_RETURN_IF_ERROR(match.refusal);
+    decision_.renamed = std::move(match.renamed);
+    std::move(match.report.begin(), match.report.end(), std::back_inserter(decision_.report));
     return Status::Ok();
   }
 
@@ -409,7 +400,76 @@ class Decider {
   RestoreDecision decision_;
 };
 
+// What --map-operator asks for, one by one.
+class Renaming {
+ public:
+  Renaming(const std::set<std::string>& uids, const CheckpointMetadata& checkpoint, OperatorMatch& match)
+      : uids_(uids), checkpoint_(checkpoint), match_(match) {
+    for (std::string& uid : checkpoint.StatefulUids()) stored_.insert(std::move(uid));
+  }
+
+  Status Add(const std::string& from, const std::string& to) {
+    const std::string what = Concat({"--map-operator ", from, "=", to, ": "});
+    if (!uids_.contains(to)) return Refused(what, "the job definition has no operator with state that is called '", to);
+    if (uids_.contains(from)) return Refused(what, "the job definition still has an operator '", from);
+    if (!stored_.contains(from)) {
+      const bool used = stored_.contains(to);
+      match_.report.push_back(
+          {used ? LogLevel::kInfo : LogLevel::kWarning,
+           Concat({what, Name(checkpoint_.id),
+                   used ? " has its state under the new name already" : " holds no state under either name"})});
+      return Status::Ok();
+    }
+    if (stored_.contains(to)) return Refused(what, Name(checkpoint_.id) + " holds state of both, also of '", to);
+    for (const auto& [other, taken] : match_.renamed) {
+      if (taken == to) return Refused(what, "the same state would also come from '", other);
+    }
+    match_.renamed.emplace(from, to);
+    return Status::Ok();
+  }
+
+ private:
+  static Status Refused(std::string_view what, std::string_view why, std::string_view uid) {
+    return Status::FailedPrecondition(Concat({what, why, uid, "'"}));
+  }
+
+  const std::set<std::string>& uids_;
+  const CheckpointMetadata& checkpoint_;
+  std::set<std::string> stored_;
+  OperatorMatch& match_;
+};
+
 }  // namespace
+
+OperatorMatch MatchOperators(const RestoreRequest& request, const std::set<std::string>& uids,
+                             const CheckpointMetadata& checkpoint) {
+  OperatorMatch match;
+  Renaming renaming(uids, checkpoint, match);
+  for (const auto& [from, to] : request.map_operators) {
+    const Status status = renaming.Add(from, to);
+    if (!status.ok() && match.refusal.ok()) match.refusal = status;
+  }
+  std::string missing;
+  for (const std::string& uid : checkpoint.StatefulUids()) {
+    if (uids.contains(uid) || match.renamed.contains(uid)) continue;
+    match.dropped.push_back(uid);
+    missing += missing.empty() ? "'" : ", '";
+    missing += uid;
+    missing += '\'';
+  }
+  if (missing.empty()) return match;
+  if (request.allow_non_restored_state) {
+    match.report.push_back(
+        {LogLevel::kWarning,
+         Concat({"state of ", missing, " is dropped: the job definition has no operator with state of that name"})});
+  } else if (match.refusal.ok()) {
+    match.refusal = Status::FailedPrecondition(Concat(
+        {Name(checkpoint.id), " holds state of ", missing,
+         ", and the job definition has no operator with state of that name; --allow-non-restored-state drops it, "
+         "--map-operator OLD=NEW gives it to an operator of another name"}));
+  }
+  return match;
+}
 
 Result<RestoreDecision> DecideRestore(const RestoreRequest& request, const RestoreFacts& facts) {
   return Decider(request, facts).Decide();

@@ -31,6 +31,7 @@ struct RestoreRequest {
   std::optional<uint64_t> assume;     // --assume: the checkpoint of a system whose marker is gone
   std::set<std::string> drop_output;  // --drop-output: systems whose unconfirmed output may be lost
   bool allow_non_restored_state = false;
+  std::map<std::string, std::string> map_operators;  // --map-operator: uid in the checkpoint -> uid in the definition
 };
 
 // What is known of one system of the definition.
@@ -50,7 +51,7 @@ struct RestoreFacts {
   bool first_published = false;
   std::optional<CheckpointMetadata> chosen;  // at request.path
   std::vector<SystemFact> systems;           // of the definition
-  std::set<std::string> uids;                // of the definition's operators
+  std::set<std::string> uids;                // of the definition's operators with state
   std::map<std::string, CheckpointId>
       applied_hints;  // from applied/<system>, of these systems and of those in `newest`
 };
@@ -76,10 +77,22 @@ struct ReportLine {
   std::string text;
 };
 
+// What becomes of a checkpoint's state in a definition.
+struct OperatorMatch {
+  state::StateOwners renamed = {};  // of map_operators, what this checkpoint has: uid in it -> uid in the definition
+  std::vector<std::string> dropped = {};  // have state in the checkpoint and nobody in the definition
+  Status refusal = {};                    // kFailedPrecondition: a start with this request is refused
+  std::vector<ReportLine> report = {};
+};
+// `uids`: of the definition's operators with state.
+OperatorMatch MatchOperators(const RestoreRequest& request, const std::set<std::string>& uids,
+                             const CheckpointMetadata& checkpoint);
+
 struct RestoreDecision {
   RestoreAction action = RestoreAction::kFirstStart;
   uint64_t next_number = 1;  // above every number in storage and in a marker
   std::vector<SystemStart> systems;
+  state::StateOwners renamed;  // of the checkpoint that is taken, as OperatorMatch says
   std::vector<ReportLine> report;
 };
 

@@ -48,10 +48,8 @@ void ConfirmOutput(CheckpointMetadata& metadata) {
   }
 }
 
-Status Export(FileSystem& fs, const std::string& checkpoint, const std::string& folder) {
-  WEIR_ASSIGN_OR_RETURN(CheckpointMetadata metadata, ReadCheckpointFolder(fs, checkpoint));
-  WEIR_RETURN_IF_ERROR(CopyState(fs, ParentDirectory(checkpoint), folder, metadata));
-  ConfirmOutput(metadata);
+Status Write(FileSystem& fs, CheckpointMetadata metadata, const std::string& root, const std::string& folder) {
+  WEIR_RETURN_IF_ERROR(CopyState(fs, root, folder, metadata));
   metadata.savepoint = true;
   FAULT_SITE("savepoint.before-metadata");
   return WriteFileDurably(fs, JoinPath(folder, kMetadataName), EncodeMetadata(metadata));
@@ -72,8 +70,8 @@ bool IsWithin(FileSystem& fs, const std::string& root, const std::string& folder
 
 Status PrepareSavepointFolder(FileSystem& fs, const std::string& root, const std::string& folder) {
   if (IsWithin(fs, root, folder)) {
-    return Status::FailedPrecondition("a savepoint in " + folder + " would be part of the job's own folder " + root +
-                                      ", where Weir deletes what it does not need: choose another place");
+    return Status::FailedPrecondition("a savepoint in " + folder + " would be part of " + root +
+                                      ", the job's own folder or another savepoint: choose another place");
   }
   WEIR_RETURN_IF_ERROR(CreateDirectoriesDurably(fs, folder));
   WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs.List(folder));
@@ -82,12 +80,18 @@ Status PrepareSavepointFolder(FileSystem& fs, const std::string& root, const std
 }
 
 Status ExportSavepoint(FileSystem& fs, const std::string& checkpoint, const std::string& folder) {
-  Status status = PrepareSavepointFolder(fs, ParentDirectory(checkpoint), folder);
-  if (!status.ok()) return status;
-  status = Export(fs, checkpoint, folder);
+  Result<CheckpointMetadata> metadata = ReadCheckpointFolder(fs, checkpoint);
+  if (!metadata.has_value()) return metadata.error().WithContext("no savepoint in " + folder);
+  ConfirmOutput(*metadata);
+  return WriteSavepoint(fs, std::move(*metadata), ParentDirectory(checkpoint), folder);
+}
+
+Status WriteSavepoint(FileSystem& fs, CheckpointMetadata metadata, const std::string& root, const std::string& folder) {
+  WEIR_RETURN_IF_ERROR(PrepareSavepointFolder(fs, root, folder));
+  const Status status = Write(fs, std::move(metadata), root, folder);
   if (status.ok()) return status;
-  const std::string metadata = JoinPath(folder, kMetadataName);
-  for (const std::string& path : {metadata, metadata + ".tmp"}) (void)fs.Remove(path);
+  const std::string written = JoinPath(folder, kMetadataName);
+  for (const std::string& path : {written, written + ".tmp"}) (void)fs.Remove(path);
   (void)fs.RemoveTree(JoinPath(folder, kStateFolder));
   return status.WithContext("no savepoint in " + folder);
 }

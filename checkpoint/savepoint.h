@@ -13,6 +13,7 @@
 #include "base/file_system.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "checkpoint/checkpoint_metadata.h"
 
 namespace weir::checkpoint {
 
@@ -31,5 +32,9 @@ Status PrepareSavepointFolder(FileSystem& fs, const std::string& root, const std
 // when it returns ok; on an error nothing is left but an empty folder, as far as that can still be brought about. A
 // checkpoint's file that is damaged is kCorruption.
 Status ExportSavepoint(FileSystem& fs, const std::string& checkpoint, const std::string& folder);
+
+// Writes what `metadata` says as a savepoint, as ExportSavepoint does: state files whose path is not absolute lie under
+// `root`, which `folder` is no part of.
+Status WriteSavepoint(FileSystem& fs, CheckpointMetadata metadata, const std::string& root, const std::string& folder);
 
 }  // namespace weir::checkpoint

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,8 +26,9 @@ struct RunArguments {
   std::optional<uint64_t> assume;        // --assume N: what a system without a marker is taken to have
   std::vector<std::string> drop_output;  // systems whose waiting output may be dropped
   bool allow_non_restored_state = false;
-  uint32_t workers = 0;  // threads that run tasks; 0: the machine's cores
-  bool quiet = false;    // no status lines
+  std::map<std::string, std::string> map_operators;  // uid in the checkpoint -> uid in the definition
+  uint32_t workers = 0;                              // threads that run tasks; 0: the machine's cores
+  bool quiet = false;                                // no status lines
 };
 
 // `signals` was made first of all, so that a stop may come at any time.
@@ -39,6 +41,17 @@ struct SuperviseArguments {
 // `weir run --supervise`: the same in a child process, which is started again if it dies by a signal.
 ExitCode SuperviseCommand(const SuperviseArguments& arguments, SignalWaiter& signals);
 
+struct PlanArguments {
+  DefinitionArguments definition;
+  std::string from;  // as StateShowCommand; empty: the newest checkpoint in the definition's storage
+  bool allow_non_restored_state = false;
+  std::map<std::string, std::string> map_operators;
+  bool json = false;
+};
+// `weir plan`: what a start from a checkpoint would do with each operator's state. Takes no lock, reaches no system.
+// kOk: everything is restored and has an owner; kStateChanges; kStartRefused.
+ExitCode PlanCommand(const PlanArguments& arguments);
+
 struct SavepointArguments {
   DefinitionArguments definition;  // says where the running job's storage is
   std::string folder;              // for the savepoint; empty: none
@@ -50,6 +63,35 @@ ExitCode SavepointCommand(const SavepointArguments& arguments);
 ExitCode ValidateCommand(const DefinitionArguments& arguments);
 // `path`: a checkpoint's folder, its `_metadata`, or a job's folder (its newest checkpoint).
 ExitCode StateShowCommand(const std::string& path);
+
+// The verbs below read and write checkpoints and savepoints without a job; paths as above. kBadUsage: there is no such
+// checkpoint, or nothing in it that fits what was asked for; kStartRefused: it is damaged, or the place for a new one
+// can't be used. Nothing was written then.
+
+// Prints what differs; kDiffers if something does.
+ExitCode StateDiffCommand(const std::string& first, const std::string& second);
+
+struct StateExportArguments {
+  std::string path;
+  std::string uid;    // of one operator; empty: all
+  std::string state;  // the name of one state; empty: all
+};
+// One line of JSON for each entry (jobs/state_text.h).
+ExitCode StateExportCommand(const StateExportArguments& arguments);
+
+struct StateEditArguments {
+  std::string path;
+  std::string to;  // a new or empty folder: the savepoint that is written
+};
+struct StateOffsetArguments {
+  std::string source;
+  std::string split;
+  std::string offset;  // as ChangePosition takes it (jobs/position_edit.h)
+};
+ExitCode StateSetOffsetCommand(const StateEditArguments& arguments, const StateOffsetArguments& offset);
+ExitCode StateDropOperatorCommand(const StateEditArguments& arguments, const std::string& uid);
+ExitCode StateRenameOperatorCommand(const StateEditArguments& arguments, const std::string& from,
+                                    const std::string& to);
 // The JSON schema of definitions, as published in jobs/job.schema.json.
 ExitCode SchemaCommand();
 ExitCode ListFaultSitesCommand();

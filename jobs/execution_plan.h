@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint_coordinator.h"
@@ -16,6 +17,7 @@ struct SubtaskPlan {
   state::HashRange range;
   // Handles of former subtasks that held state of this vertex's operators and overlap the range; empty: starts without.
   std::vector<state::SubtaskStateHandle> restored;
+  state::StateOwners owners;  // of what is in them: this vertex's operators
 };
 
 struct ExecutionPlan {
@@ -23,10 +25,17 @@ struct ExecutionPlan {
   std::vector<std::vector<SubtaskPlan>> vertices;  // by vertex, by subtask
 };
 
-// `restored` null: a first start. FailedPrecondition if the checkpoint has another number of key groups than the
-// definition.
-Result<ExecutionPlan> MakeExecutionPlan(const JobDefinition& job, const JobGraph& graph,
-                                        const checkpoint::CheckpointMetadata* restored);
+// Who in `vertex` has which state of a checkpoint; `renamed` as RestoredJob says.
+state::StateOwners OwnersIn(const JobDefinition& job, const Vertex& vertex, const state::StateOwners& renamed);
+// The uid that the operator `uid` has in a checkpoint.
+std::string StoredUid(const std::string& uid, const state::StateOwners& renamed);
+// Snapshots of former subtasks that overlap `range` and may hold something of `owners`.
+std::vector<state::SubtaskStateHandle> HandlesFor(const state::StateOwners& owners, const state::HashRange& range,
+                                                  const checkpoint::CheckpointMetadata& restored);
+
+// `restored` null: a first start. Its number of key groups is the definition's (jobs/restore_fit.h).
+ExecutionPlan MakeExecutionPlan(const JobDefinition& job, const JobGraph& graph,
+                                const checkpoint::CheckpointMetadata* restored, const state::StateOwners& renamed);
 
 // The graph as `_metadata` describes it.
 checkpoint::JobShape ShapeOf(const JobDefinition& job, const JobGraph& graph);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jobs/restore_fit.h"
 #include "state/key_groups.h"
 
 namespace weir::jobs {
@@ -30,8 +31,8 @@ Status JobBuilder::Build() {
   job_.storage_ = std::move(*storage);
   WEIR_RETURN_IF_ERROR(CreateCommitters());
   WEIR_RETURN_IF_ERROR(Restore());
-  WEIR_ASSIGN_OR_RETURN(plan_, MakeExecutionPlan(job_.definition_, job_.graph_,
-                                                 restored_.checkpoint.has_value() ? &*restored_.checkpoint : nullptr));
+  plan_ = MakeExecutionPlan(job_.definition_, job_.graph_,
+                            restored_.checkpoint.has_value() ? &*restored_.checkpoint : nullptr, restored_.renamed);
   job_.snapshots_ = job_.ports_.workers->NewWorker("weir-snapshots");
   AddSlots();
   WEIR_RETURN_IF_ERROR(CreateHosts());
@@ -85,36 +86,27 @@ checkpoint::StartContext JobBuilder::StartContextOf() const {
   start.random = job_.ports_.random;
   start.attempt = attempt_;
   start.systems = &job_.systems_;
-  for (const NodeDefinition& node : job_.definition_.nodes) start.uids.insert(node.id);
+  start.uids = job_.graph_.StatefulUids(job_.definition_);
   start.key_groups = job_.definition_.key_groups;
   start.retain = job_.definition_.checkpoint.retain;
   return start;
 }
 
-Status JobBuilder::SourcesFit(const checkpoint::CheckpointMetadata& checkpoint) const {
-  for (size_t i = 0; i < job_.sources_.size(); ++i) {
-    const std::string& uid = job_.definition_.nodes[i].id;
-    const auto saved = checkpoint.enumerators.find(uid);
-    if (job_.sources_[i] == nullptr || saved == checkpoint.enumerators.end()) continue;
-    auto snapshot = operators::DecodeEnumeratorSnapshot(saved->second);
-    const Status status =
-        snapshot.has_value() ? job_.sources_[i]->CheckRestored(snapshot->enumerator) : snapshot.error();
-    if (!status.ok()) {
-      return status.WithContext("source '" + uid + "' and checkpoint " + std::to_string(checkpoint.id.number));
-    }
-  }
-  return Status::Ok();
-}
-
 Status JobBuilder::Restore() {
   checkpoint::StartContext start = StartContextOf();
-  start.fits = [this](const checkpoint::CheckpointMetadata& checkpoint) { return SourcesFit(checkpoint); };
+  const RestoreTarget target{&job_.definition_, &job_.graph_, job_.ports_.registry, job_.ports_.clock};
+  start.fits = [&target](const checkpoint::CheckpointMetadata& checkpoint, const state::StateOwners& renamed) {
+    return CheckFits(target, checkpoint, renamed);
+  };
   WEIR_ASSIGN_OR_RETURN(restored_, StartAttempt(options_.restore, start));
   job_.report_ = restored_.report;
   const std::string in = " in " + job_.storage_->root();
   if (restored_.checkpoint.has_value()) {
     job_.report_.insert(job_.report_.begin(),
                         {.text = "goes on from checkpoint " + std::to_string(restored_.checkpoint->id.number) + in});
+    for (const OperatorFate& fate : FatesOf(target, *restored_.checkpoint, {.renamed = restored_.renamed})) {
+      job_.report_.push_back({.text = ToString(fate)});
+    }
   } else if (restored_.is_first_start) {
     job_.report_.insert(job_.report_.begin(), {.text = "first start: there is no checkpoint" + in});
   }
@@ -147,10 +139,11 @@ Status JobBuilder::CreateHosts() {
     if (!enumerator.has_value()) return enumerator.error().WithContext(uid);
     host.enumerator = std::move(*enumerator);
     if (restored_.checkpoint.has_value()) {
-      const auto it = restored_.checkpoint->enumerators.find(uid);
+      const std::string stored_uid = StoredUid(uid, restored_.renamed);
+      const auto it = restored_.checkpoint->enumerators.find(stored_uid);
       if (it != restored_.checkpoint->enumerators.end()) host.restored = it->second;
       for (const auto& split : restored_.checkpoint->assigned_splits) {
-        if (split.uid == uid) host.assigned.push_back({split.id, split.position});
+        if (split.uid == stored_uid) host.assigned.push_back({split.id, split.position});
       }
     }
     host.clock = job_.ports_.clock;
@@ -211,6 +204,7 @@ Result<std::unique_ptr<state::SubtaskState>> JobBuilder::OpenState(const Subtask
   open.local_dir = JoinPath(
       local.empty() ? JoinPath(job_.storage_->root(), "local") : JoinPath(local, job_.definition_.name), subtask);
   open.unique_prefix = attempt_.ToString() + "-" + subtask + "-";
+  open.owners = plan.owners;
   return state::OpenSubtaskState(open, plan.restored);
 }
 
@@ -249,7 +243,7 @@ Status JobBuilder::CreateTasks() {
       task.inputs = std::move(inputs_[plan.id]);
       task.outputs = std::move(outputs_[plan.id]);
       WEIR_RETURN_IF_ERROR(FillChain(vertex, task));
-      if (vertex.has_state) {
+      if (vertex.has_state()) {
         WEIR_ASSIGN_OR_RETURN(task.state, OpenState(plan));
       }
       task.file_system = job_.ports_.file_system;

@@ -23,7 +23,6 @@ class JobBuilder {
   Status CreateConnectors();
   Status CreateCommitters();
   Status Restore();
-  Status SourcesFit(const checkpoint::CheckpointMetadata& checkpoint) const;
   checkpoint::StartContext StartContextOf() const;
   void AddSlots();
   Status CreateHosts();

@@ -77,7 +77,7 @@ JobGraph JobGraph::Build(const JobDefinition& job, const operators::Registry& re
       vertex.nodes.push_back(i);
       vertex.name += " -> ";
       vertex.name += node.id;
-      vertex.has_state |= HasState(node, registry);
+      if (HasState(node, registry)) vertex.stateful_nodes.push_back(i);
       vertex_of[i] = vertex.id;
       continue;
     }
@@ -86,7 +86,7 @@ JobGraph JobGraph::Build(const JobDefinition& job, const operators::Registry& re
     vertex.name = node.id;
     vertex.nodes = {i};
     vertex.parallelism = ParallelismOf(job, node);
-    vertex.has_state = HasState(node, registry);
+    if (HasState(node, registry)) vertex.stateful_nodes = {i};
     vertex_of[i] = vertex.id;
     for (size_t input = 0; input < node.inputs.size(); ++input) {
       const NodeInput& in = node.inputs[input];
@@ -96,6 +96,14 @@ JobGraph JobGraph::Build(const JobDefinition& job, const operators::Registry& re
     graph.vertices.push_back(std::move(vertex));
   }
   return graph;
+}
+
+std::set<std::string> JobGraph::StatefulUids(const JobDefinition& job) const {
+  std::set<std::string> uids;
+  for (const Vertex& vertex : vertices) {
+    for (const size_t node : vertex.stateful_nodes) uids.insert(job.nodes[node].id);
+  }
+  return uids;
 }
 
 }  // namespace weir::jobs

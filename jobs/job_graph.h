@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct Vertex {
   std::string name;           // "orders -> paid -> by_customer"
   std::vector<size_t> nodes;  // indexes into JobDefinition::nodes, head first
   uint32_t parallelism = 1;
-  bool has_state = false;  // a source (its splits) or an operator that declares state
+  std::vector<size_t> stateful_nodes;  // of `nodes`: a source (its splits), or an operator that declares state
+  bool has_state() const { return !stateful_nodes.empty(); }
 };
 
 // From one output of a node inside `from` (its main output or a side output) to the head of `to`.
@@ -37,6 +39,8 @@ struct JobGraph {
 
   // `job` has been checked by ParseJobDefinition: inputs exist and there is no cycle.
   static JobGraph Build(const JobDefinition& job, const operators::Registry& registry);
+  // Ids of the nodes with state.
+  std::set<std::string> StatefulUids(const JobDefinition& job) const;
 };
 
 }  // namespace weir::jobs

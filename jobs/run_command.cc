@@ -25,6 +25,7 @@ checkpoint::RestoreRequest RequestOf(const RunArguments& arguments) {
   request.assume = arguments.assume;
   request.drop_output.insert(arguments.drop_output.begin(), arguments.drop_output.end());
   request.allow_non_restored_state = arguments.allow_non_restored_state;
+  request.map_operators = arguments.map_operators;
   return request;
 }
 

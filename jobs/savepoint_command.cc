@@ -14,12 +14,6 @@ namespace {
 // After a stop, until the job's process has let go of the storage: the next start may follow at once.
 constexpr Duration kProcessEndMax = std::chrono::seconds(30);
 
-std::string Absolute(std::string folder) {
-  if (!folder.starts_with('/')) folder = JoinPath(CurrentDirectory(), folder);
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  return folder;
-}
-
 }  // namespace
 
 ExitCode SavepointCommand(const SavepointArguments& arguments) {
@@ -27,7 +21,7 @@ ExitCode SavepointCommand(const SavepointArguments& arguments) {
   const auto parsed = LoadDefinition(arguments.definition, connections.registry(), connections.file_system());
   if (!parsed.has_value()) return ExitCode::kBadUsage;
   ControlRequest request{.savepoint_folder = {}, .stop = arguments.stop, .drain = arguments.drain};
-  if (!arguments.folder.empty()) request.savepoint_folder = Absolute(arguments.folder);
+  if (!arguments.folder.empty()) request.savepoint_folder = AbsolutePath(arguments.folder);
   const std::string job_folder = JoinPath(parsed->job.checkpoint.storage, parsed->job.name);
   const auto answer = AskJob(job_folder, request);
   const std::string name = "job \"" + parsed->job.name + "\"";

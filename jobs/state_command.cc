@@ -95,6 +95,9 @@ ExitCode StateShowCommand(const std::string& path) {
             << "  storage " << metadata->storage.ToString() << "\n"
             << "  attempt " << metadata->attempt.ToString() << "\n"
             << "  key groups " << metadata->key_groups << "\n";
+  for (const CheckpointId& from : metadata->restored_from) {
+    std::cout << "  comes from checkpoint " << from.number << ", id " << from.id.ToString() << "\n";
+  }
   PrintOperators(*metadata);
   PrintSizes(*metadata);
   PrintSystems(*metadata);

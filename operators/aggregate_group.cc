@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "operators/aggregate_text.h"
 #include "operators/key.h"
 #include "operators/raw_value.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 // The recorded type of `groups`: another function, column or order of them is another type.
 std::string GroupsCodec(const std::vector<AggregateSpec>& specs, bool retractions) {
-  std::string codec = "aggregate/v1(";
+  std::string codec(kAggregateGroupsCodec);
   for (size_t i = 0; i < specs.size(); ++i) {
     if (i > 0) codec += ';';
     codec += AggregateFunctionName(specs[i].function);
@@ -45,7 +46,7 @@ Status AggregateGroup::Open(const std::string& uid, state::SubtaskState& state) 
   WEIR_ASSIGN_OR_RETURN(groups_, state.Register(description));
   for (size_t i = 0; i < specs_.size(); ++i) {
     if (!IsExtreme(i) || !retractions_) continue;
-    description = {uid, "values-" + std::to_string(i), "map", "aggregate-values/v1", 0};
+    description = {uid, "values-" + std::to_string(i), "map", std::string(kAggregateValuesCodec), 0};
     WEIR_ASSIGN_OR_RETURN(values_[i], state.Register(description));
   }
   return Status::Ok();

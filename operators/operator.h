@@ -41,6 +41,9 @@ struct Timer {
 class Operator {
  public:
   virtual ~Operator() = default;
+  // Registers its states and brings up what it needs of them; touches nothing outside. Before a start it is also called
+  // on another instance whose state holds nothing but the types (state/state_probe.h): what can't be read is refused
+  // then.
   virtual Status Open(OperatorContext& context) = 0;
   virtual Status ProcessBatch(int input, Batch batch, Output& output) = 0;
   // The runtime passes the watermark on after this returns.

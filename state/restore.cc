@@ -1,7 +1,10 @@
 #include "state/restore.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -69,16 +72,31 @@ Status FetchFiles(const RestoreOptions& options, const SubtaskStateHandle& handl
   return Status::Ok();
 }
 
-Status TakeOperatorEntries(LocalStore& store, std::vector<HandedOverEntry>& entries) {
+struct OperatorEntries {
+  std::vector<HandedOverEntry> entries;  // under the uids that have them now
+  bool as_stored = true;                 // no entry has changed its owner or has none
+};
+
+Result<OperatorEntries> ReadOperatorEntries(LocalStore& store, const std::optional<StateOwners>& owners) {
+  OperatorEntries read;
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<StoreCursor> cursor, store.Scan(FirstOperatorKey()));
   for (; cursor->valid(); cursor->Next()) {
     const std::optional<DecodedEntryKey> key = DecodeEntryKey(cursor->key());
-    if (!key.has_value()) return Status::Corruption("an entry of operator state has a key that can't be decoded");
-    entries.push_back({.uid = std::string(key->key.key),
-                       .name = std::string(key->key.name_space),
-                       .value = std::string(cursor->value())});
+    if (!key.has_value())
+      return Error(Status::Corruption("an entry of operator state has a key that can't be decoded"));
+    const std::string uid(key->key.key);
+    std::optional<std::string> owner = OwnerOf(owners, uid);
+    if (owner != uid) read.as_stored = false;
+    if (!owner.has_value()) continue;
+    read.entries.push_back(
+        {.uid = std::move(*owner), .name = std::string(key->key.name_space), .value = std::string(cursor->value())});
   }
-  return cursor->status();
+  WEIR_RETURN_IF_ERROR(cursor->status());
+  return read;
+}
+
+void HandOver(OperatorEntries from, RestoredStore& to) {
+  std::move(from.entries.begin(), from.entries.end(), std::back_inserter(to.handed_over));
 }
 
 // Writes the keyed entries of `range` from one store into another that has none of them.
@@ -115,14 +133,56 @@ Status AddFrom(const RestoreOptions& options, const SubtaskStateHandle& handle, 
   WEIR_RETURN_IF_ERROR(FetchFiles(options, handle, folder));
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<LocalStore> other,
                         options.stores->Open(folder, LocalStoreFactory::Mode::kReadOnly));
-  WEIR_RETURN_IF_ERROR(TakeOperatorEntries(*other, restored.handed_over));
+  WEIR_ASSIGN_OR_RETURN(OperatorEntries entries, ReadOperatorEntries(*other, options.owners));
+  HandOver(std::move(entries), restored);
   if (const std::optional<HashRange> part = Intersect(handle.range, options.range)) {
     WEIR_RETURN_IF_ERROR(CopyRange(*other, *part, *restored.store));
   }
   return Status::Ok();
 }
 
+// Ids of states that have no owner any more.
+std::set<uint32_t> LeftBehind(const std::optional<StateOwners>& owners, std::span<const SubtaskStateHandle> handles) {
+  std::set<uint32_t> ids;
+  for (const SubtaskStateHandle& handle : handles) {
+    for (const StateDescription& state : handle.states) {
+      if (!OwnerOf(owners, state.uid).has_value()) ids.insert(state.id);
+    }
+  }
+  return ids;
+}
+
+// Removes the keyed entries of these states.
+Status RemoveStates(LocalStore& store, const std::set<uint32_t>& ids) {
+  if (ids.empty()) return Status::Ok();
+  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<StoreCursor> cursor, store.Scan({}));
+  const std::string behind = FirstOperatorKey();
+  const auto more = [&] {
+    while (cursor->valid() && cursor->key() < behind && !ids.contains(StateIdOf(cursor->key()))) cursor->Next();
+    return cursor->valid() && cursor->key() < behind;
+  };
+  std::string key;
+  while (more()) {
+    size_t bytes = 0;
+    WEIR_RETURN_IF_ERROR(store.WriteRun([&](RunEntry& entry) {
+      if (bytes > kRunBytes || !more()) return false;
+      key.assign(cursor->key());
+      bytes += key.size();
+      entry = {.key = key, .value = std::nullopt};
+      cursor->Next();
+      return true;
+    }));
+  }
+  return cursor->status();
+}
+
 }  // namespace
+
+std::optional<std::string> OwnerOf(const std::optional<StateOwners>& owners, const std::string& uid) {
+  if (!owners.has_value()) return uid;
+  const auto found = owners->find(uid);
+  return found == owners->end() ? std::nullopt : std::optional<std::string>(found->second);
+}
 
 Result<RestoredStore> RestoreStore(const RestoreOptions& options, std::span<const SubtaskStateHandle> handles) {
   FileSystem& fs = *options.fs;
@@ -147,10 +207,12 @@ Result<RestoredStore> RestoreStore(const RestoreOptions& options, std::span<cons
           restored.shared.emplace(file.name, SharedFile{.file = file, .checkpoint = 0});
       }
     }
+    WEIR_ASSIGN_OR_RETURN(OperatorEntries own, ReadOperatorEntries(*restored.store, options.owners));
     // The subtask's own former state stays as it is, its operator entries with it.
-    if (handles.size() == 1 && base->range == options.range) return restored;
-    WEIR_RETURN_IF_ERROR(TakeOperatorEntries(*restored.store, restored.handed_over));
-    WEIR_RETURN_IF_ERROR(KeepOnly(*restored.store, *Intersect(base->range, options.range)));
+    if (handles.size() > 1 || base->range != options.range || !own.as_stored) {
+      HandOver(std::move(own), restored);
+      WEIR_RETURN_IF_ERROR(KeepOnly(*restored.store, *Intersect(base->range, options.range)));
+    }
   }
   for (const SubtaskStateHandle& handle : handles) {
     if (&handle == base || handle.files.empty()) continue;
@@ -158,6 +220,7 @@ Result<RestoredStore> RestoreStore(const RestoreOptions& options, std::span<cons
     WEIR_RETURN_IF_ERROR(AddFrom(options, handle, other, restored));
     WEIR_RETURN_IF_ERROR(fs.RemoveTree(other));
   }
+  WEIR_RETURN_IF_ERROR(RemoveStates(*restored.store, LeftBehind(options.owners, handles)));
   return restored;
 }
 

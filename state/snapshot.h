@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,9 @@ struct SubtaskStateHandle {
   uint64_t bytes_new = 0;    // bytes of files that no earlier snapshot had
   friend bool operator==(const SubtaskStateHandle&, const SubtaskStateHandle&) = default;
 };
+
+// Whose state a restore takes out of snapshots: the uid under which it lies there -> the uid that has it from now on.
+// State of a uid that is not named is left behind.
+using StateOwners = std::map<std::string, std::string>;
 
 }  // namespace weir::state

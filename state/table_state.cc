@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "state/entry_key.h"
 #include "state/entry_table.h"
+#include "state/registered_states.h"
 #include "state/restore.h"
 #include "state/snapshot_writer.h"
 
@@ -16,24 +17,6 @@ constexpr std::string_view kOperatorKind = "operator";
 constexpr std::string_view kMapKind = "map";
 constexpr uint64_t kStepsPerLoad = 64;       // of eviction: more than one entry in so many slots is clean
 constexpr uint64_t kShareRefreshMask = 255;  // writes between two looks at the share of the budget
-
-std::string Quoted(const StateDescription& state) {
-  return "state \"" + state.name + "\" of operator \"" + state.uid + "\"";
-}
-
-bool SameIdentity(const StateDescription& a, const StateDescription& b) { return a.uid == b.uid && a.name == b.name; }
-
-// Ok if both may stand side by side; names both otherwise.
-Status CheckCompatible(const StateDescription& stored, const StateDescription& wanted) {
-  if (!SameIdentity(stored, wanted)) {
-    if (stored.id != wanted.id) return Status::Ok();
-    return Status::FailedPrecondition(Quoted(stored) + " and " + Quoted(wanted) + " have the same id " +
-                                      std::to_string(stored.id) + ": rename one of them");
-  }
-  if (stored.kind == wanted.kind && stored.codec == wanted.codec) return Status::Ok();
-  return Status::FailedPrecondition(Quoted(wanted) + " was stored as " + stored.kind + " of " + stored.codec +
-                                    " and can't be read as " + wanted.kind + " of " + wanted.codec);
-}
 
 // Shared with a pending snapshot, so that a task may go while the worker writes.
 struct Levels {
@@ -105,7 +88,7 @@ class LevelMerge {
 
 class TableState final : public SubtaskState {
  public:
-  TableState(const SubtaskStateOptions& options, RestoredStore restored, std::vector<StateDescription> states)
+  TableState(const SubtaskStateOptions& options, RestoredStore restored, RegisteredStates states)
       : range_(options.range),
         budget_(*options.budget),
         levels_(std::make_shared<Levels>()),
@@ -125,25 +108,18 @@ class TableState final : public SubtaskState {
   }
 
   Result<StateId> Register(const StateDescription& description) override {
-    StateDescription wanted = description;
-    wanted.id = ComputeStateId(wanted.uid, wanted.name);
-    if (!keyed_ && wanted.kind != kOperatorKind) {
+    if (!keyed_ && description.kind != kOperatorKind) {
       keyed_ = true;
       budget_.AddSubtask();
       share_ = budget_.TableShare();
     }
-    for (size_t i = 0; i < states_.size(); ++i) {
-      const StateDescription& known = states_[i];
-      if (SameIdentity(known, wanted)) wanted.id = known.id;
-      WEIR_RETURN_IF_ERROR(CheckCompatible(known, wanted));
+    WEIR_ASSIGN_OR_RETURN(const StateDescription registered, states_.Register(description));
+    const uint32_t id = registered.id;
+    if (registered.kind == kMapKind && std::find(ordered_.begin(), ordered_.end(), id) == ordered_.end()) {
+      ordered_.push_back(id);
+      table_.KeepOrdered(id);
     }
-    const auto same = std::find(states_.begin(), states_.end(), wanted);
-    if (same == states_.end()) states_.push_back(wanted);
-    if (wanted.kind == kMapKind && std::find(ordered_.begin(), ordered_.end(), wanted.id) == ordered_.end()) {
-      ordered_.push_back(wanted.id);
-      table_.KeepOrdered(wanted.id);
-    }
-    return StateId{wanted.id};
+    return StateId{id};
   }
 
   Status Prefetch(StateId state, std::span<const EntryKey> keys) override {
@@ -247,7 +223,7 @@ class TableState final : public SubtaskState {
     return std::make_unique<TablePendingSnapshot>(levels_,
                                                   SnapshotWriter::Request{.checkpoint = checkpoint,
                                                                           .changed = &table_.FrozenEntries(),
-                                                                          .states = states_,
+                                                                          .states = states_.all(),
                                                                           .aborted = std::exchange(aborted_, {})});
   }
 
@@ -337,7 +313,7 @@ class TableState final : public SubtaskState {
   // Task's thread.
   bool store_empty_;  // nothing was restored, and what was written since is in the table unless it was evicted
   bool keyed_ = false;
-  std::vector<StateDescription> states_;
+  RegisteredStates states_;
   std::vector<uint32_t> ordered_;
   std::vector<HandedOverEntry> handed_over_;
   std::vector<uint64_t> aborted_;
@@ -355,23 +331,14 @@ Result<std::unique_ptr<SubtaskState>> OpenSubtaskState(const SubtaskStateOptions
                                                        std::span<const SubtaskStateHandle> restored) {
   const bool elsewhere = !options.restore_dir.empty() && options.restore_dir != options.job_dir;
   WEIR_CHECK(!elsewhere || !options.share_restored_files);
-  std::vector<StateDescription> states;
-  for (const SubtaskStateHandle& handle : restored) {
-    for (const StateDescription& state : handle.states) {
-      bool known = false;
-      for (const StateDescription& other : states) {
-        WEIR_RETURN_IF_ERROR(CheckCompatible(other, state).WithContext("the restored snapshots contradict each other"));
-        known = known || other == state;
-      }
-      if (!known) states.push_back(state);
-    }
-  }
+  WEIR_ASSIGN_OR_RETURN(RegisteredStates states, RegisteredStates::OfSnapshots(restored, options.owners));
   const RestoreOptions restore{.fs = options.fs,
                                .stores = options.stores,
                                .range = options.range,
                                .local_dir = options.local_dir,
                                .source_dir = elsewhere ? options.restore_dir : options.job_dir,
-                               .share_restored_files = options.share_restored_files};
+                               .share_restored_files = options.share_restored_files,
+                               .owners = options.owners};
   WEIR_ASSIGN_OR_RETURN(RestoredStore store, RestoreStore(restore, restored));
   return std::make_unique<TableState>(options, std::move(store), std::move(states));
 }

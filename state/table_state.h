@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -23,12 +24,13 @@ struct SubtaskStateOptions {
   FileSystem* fs = nullptr;
   LocalStoreFactory* stores = nullptr;
   StateBudget* budget = nullptr;
-  HashRange range;                   // state/key_groups.h
-  std::string local_dir;             // this subtask's alone; wiped
-  std::string job_dir;               // the job's folder in the storage: shared/ and chk-<N>/ lie in it
-  std::string unique_prefix;         // "<attempt>-<vertex>-<subtask>-"
-  std::string restore_dir = {};      // what the paths of the restored handles are relative to; empty: job_dir
-  bool share_restored_files = true;  // with another restore_dir: must be false
+  HashRange range;                         // state/key_groups.h
+  std::string local_dir;                   // this subtask's alone; wiped
+  std::string job_dir;                     // the job's folder in the storage: shared/ and chk-<N>/ lie in it
+  std::string unique_prefix;               // "<attempt>-<vertex>-<subtask>-"
+  std::string restore_dir = {};            // what the paths of the restored handles are relative to; empty: job_dir
+  bool share_restored_files = true;        // with another restore_dir: must be false
+  std::optional<StateOwners> owners = {};  // whose state is restored; nothing: everyone's
 };
 
 // Blocks: wipes local_dir, verifies and links the files. `restored`: nothing for a first start; the subtask's own

@@ -10,8 +10,6 @@
 namespace weir::operators {
 namespace {
 
-constexpr std::string_view kSplitPrefix = "split:";
-constexpr std::string_view kFinishedPrefix = "finished:";
 constexpr std::string_view kEventPrefix = "event:";
 constexpr size_t kNumberDigits = 20;  // so that names sort as their numbers do
 

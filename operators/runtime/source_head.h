@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "operators/runtime/enumerator_host.h"
@@ -20,6 +21,10 @@
 #include "state/subtask_state.h"
 
 namespace weir::operators {
+
+// How the names of the splits' entries begin.
+inline constexpr std::string_view kSplitPrefix = "split:";
+inline constexpr std::string_view kFinishedPrefix = "finished:";
 
 struct ChainedSource {
   std::string uid;

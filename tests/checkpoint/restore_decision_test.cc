@@ -253,5 +253,40 @@ TEST(RestoreDecisionTest, UidsOfTheStateMustBeInTheDefinition) {
   EXPECT_TRUE(DecideRestore(request, facts).has_value());
 }
 
+TEST(RestoreDecisionTest, AMappedOperatorHasTheStateOfTheFormerOne) {
+  RestoreFacts facts = Facts(At(10));
+  facts.newest->enumerators = {{"former", "x"}, {"orders", "y"}};
+  facts.uids = {"orders", "renamed"};
+  EXPECT_NE(DecideRestore({}, facts).error().message().find("--map-operator OLD=NEW"), std::string::npos);
+  RestoreRequest request;
+  request.map_operators = {{"former", "renamed"}};
+  const auto decision = DecideRestore(request, facts);
+  ASSERT_TRUE(decision.has_value()) << decision.error().ToString();
+  EXPECT_EQ(decision->renamed, (state::StateOwners{{"former", "renamed"}}));
+  // A command line that is repeated finds the state under its new name.
+  facts.newest->enumerators = {{"renamed", "x"}, {"orders", "y"}};
+  const auto repeated = DecideRestore(request, facts);
+  ASSERT_TRUE(repeated.has_value()) << repeated.error().ToString();
+  EXPECT_TRUE(repeated->renamed.empty());
+  EXPECT_EQ(repeated->report.back().level, LogLevel::kInfo);
+}
+
+TEST(RestoreDecisionTest, AMappingThatCannotBeMeantIsRefused) {
+  RestoreFacts facts = Facts(At(10));
+  facts.newest->enumerators = {{"a", "x"}, {"b", "y"}};
+  facts.uids = {"b", "c"};
+  const auto refusal = [&](const std::map<std::string, std::string>& mapping) {
+    RestoreRequest request;
+    request.map_operators = mapping;
+    return MatchOperators(request, facts.uids, *facts.newest).refusal.message();
+  };
+  EXPECT_EQ(refusal({{"a", "c"}}), "");
+  EXPECT_NE(refusal({{"a", "d"}}).find("no operator with state that is called 'd'"), std::string::npos);
+  EXPECT_NE(refusal({{"b", "c"}}).find("still has an operator 'b'"), std::string::npos);
+  EXPECT_NE(refusal({{"a", "b"}}).find("holds state of both"), std::string::npos);
+  facts.newest->enumerators = {{"a", "x"}, {"e", "y"}};
+  EXPECT_NE(refusal({{"a", "c"}, {"e", "c"}}).find("would also come from 'a'"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weir::checkpoint

@@ -177,6 +177,65 @@ TEST_P(RestoreTest, ARestoredFileIsNamedAgain) {
   ExpectModel(states);
 }
 
+// Who is not an owner leaves nothing behind, in whatever vertex and at whatever parallelism.
+TEST_P(RestoreTest, StateGoesToItsOwnersAndTheRestIsLeftBehind) {
+  const auto described = [](const std::string& uid) {
+    return StateDescription{.uid = uid, .name = "s", .kind = "value", .codec = "bytes", .id = 0};
+  };
+  std::vector<SubtaskStateHandle> handles;
+  for (uint32_t i = 0; i < 2; ++i) {
+    auto state = world_.Open(i, 2);
+    ASSERT_TRUE(state.has_value());
+    for (const std::string uid : {"moved", "kept", "gone"}) {
+      const StateId id = *(*state)->Register(described(uid));
+      for (int n = 0; n < 500; ++n) {
+        const std::string key = std::to_string(n);
+        if (SubtaskOf(HashKey(key), 2, kDefaultKeyGroups) == i) EXPECT_OK((*state)->Put(id, KeyOf(key), uid + key));
+      }
+      EXPECT_OK((*state)->PutOperatorEntry(uid, "entry-" + std::to_string(i), "of " + uid));
+    }
+    auto handle = TakeSnapshot(**state, Checkpoint(1));
+    ASSERT_TRUE(handle.has_value());
+    handles.push_back(std::move(*handle));
+  }
+  for (const uint32_t parallelism : {1U, 2U, 3U}) {
+    std::set<std::string> entries;
+    size_t keys = 0;
+    for (uint32_t i = 0; i < parallelism; ++i) {
+      SubtaskStateOptions options = world_.Options(i, parallelism);
+      options.owners = StateOwners{{"moved", "new"}, {"kept", "kept"}};
+      // At the same parallelism each has its own.
+      const auto from = parallelism == 2 ? std::vector{handles[i]} : handles;
+      auto state = OpenSubtaskState(options, from);
+      ASSERT_TRUE(state.has_value()) << state.error().ToString();
+      const StateId id = *(*state)->Register(described("new"));
+      EXPECT_OK((*state)->ScanAll(id, [&](std::string_view key, std::string_view, std::string_view value) {
+        EXPECT_EQ(value, "moved" + std::string(key));
+        ++keys;
+        return true;
+      }));
+      const auto of_new = (*state)->OperatorEntries("new");
+      ASSERT_TRUE(of_new.has_value());
+      for (const auto& entry : *of_new) {
+        EXPECT_EQ(entry.value, "of moved");
+        entries.insert(entry.name);
+      }
+      EXPECT_TRUE((*state)->OperatorEntries("gone")->empty());
+      // One that is called so again begins with nothing.
+      const StateId gone = *(*state)->Register(described("gone"));
+      EXPECT_OK((*state)->ScanAll(gone, [](std::string_view key, std::string_view, std::string_view) {
+        ADD_FAILURE() << key;
+        return false;
+      }));
+      auto handle = TakeSnapshot(**state, Checkpoint(2));
+      ASSERT_TRUE(handle.has_value());
+      for (const StateDescription& each : handle->states) EXPECT_NE(each.uid, "moved");
+    }
+    EXPECT_EQ(keys, 500U);
+    EXPECT_EQ(entries, (std::set<std::string>{"entry-0", "entry-1"}));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, RestoreTest, testing::Values(StoreKind::kRocksDb, StoreKind::kOrderedMap),
                          StoreKindName);
 
