@@ -39,7 +39,13 @@ CheckpointMetadata Example() {
                       {.identity = "kafka:x",
                        .base = CheckpointId{.number = 9, .id = {.high = 1, .low = 1}},
                        .later = {{.checkpoint = {.number = 12, .id = {.high = 5, .low = 6}},
-                                  .committables = {{"kafka:x", "sink", R"({"name":"p"})", 100, 3, "segment-1", 0xfeed}}}}}};
+                                  .committables = {{.system = "kafka:x",
+                                                    .uid = "sink",
+                                                    .payload = R"({"name":"p"})",
+                                                    .size_bytes = 100,
+                                                    .rows = 3,
+                                                    .segment = "s-1",
+                                                    .checksum = 0xfeed}}}}}};
   metadata.created_wall_ns = 1'700'000'000'000'000'000;
   metadata.savepoint = true;
   return metadata;
