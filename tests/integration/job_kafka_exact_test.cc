@@ -1,5 +1,5 @@
-// Exactly once into Kafka by whole jobs on a real broker: copies of the storage, zombies, clones, rewinds, a cluster that
-// is away, markers that are gone. The numbers are those of the scenarios in the checkpoint protocol.
+// Exactly once into Kafka by whole jobs on a real broker: copies of the storage, zombies, clones, rewinds, a cluster
+// that is away, markers that are gone. The numbers are those of the scenarios in the checkpoint protocol.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -176,8 +176,8 @@ TEST_F(JobKafkaExactTest, ACloneFromASavepointRunsBesideTheOriginal) {
   ASSERT_EQ(saved.code, kOk) << saved.output;
   const std::string clone_out = out_ + "-clone";
   ASSERT_EQ(world_->CreateTopic(clone_out, 1).ToString(), "ok");
-  Weir clone = Begin({"--set", "name=" + job_ + "-clone", "--set", "sinks.copy.topic=" + clone_out, "--restore",
-                      folder_.Path("sp")});
+  Weir clone = Begin(
+      {"--set", "name=" + job_ + "-clone", "--set", "sinks.copy.topic=" + clone_out, "--restore", folder_.Path("sp")});
   Feed(300);
   ASSERT_TRUE(ComesOut(600)) << original.Output();
   EXPECT_TRUE(Eventually(seconds(30), [&] { return ReadTopic(*world_, clone_out, 1).size() >= 300; }))
@@ -209,7 +209,8 @@ TEST_F(JobKafkaExactTest, ARewindHappensOnceAndDoublesOnlyWhatCameBehindIt) {
   std::vector<std::string> expected = Fed();
   for (int i = 100; i < 150; ++i) expected.push_back(Row(i));
   for (int life = 0; life < 3; ++life) {
-    weir.emplace(folder_, Arguments{"run", definition_, "--quiet", rewind[0], rewind[1], rewind[2], rewind[3], rewind[4]});
+    weir.emplace(folder_,
+                 Arguments{"run", definition_, "--quiet", rewind[0], rewind[1], rewind[2], rewind[3], rewind[4]});
     for (int i = 0; i < 20; ++i) expected.push_back(Row(fed_ + i));
     Feed(20);
     ASSERT_TRUE(ComesOut(expected.size())) << weir->Output();
