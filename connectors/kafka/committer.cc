@@ -37,8 +37,7 @@ Result<std::optional<Marker>> KafkaCommitter::ReadMarker() {
 }
 
 Result<std::optional<Marker>> KafkaCommitter::FindMarker(KafkaReadUpTo up_to) {
-  WEIR_ASSIGN_OR_RETURN(const auto reader,
-                        factory_.NewMarkerReader(admin_connection_, options_.request_timeout, *context_.clock));
+  WEIR_ASSIGN_OR_RETURN(KafkaMarkerReader* const reader, Reader());
   const Result<std::optional<std::string>> text = reader->NewestValue(kMarkerPartition, context_.job, up_to);
   if (!text.has_value()) {
     if (text.error().code() == StatusCode::kNotFound) return std::optional<Marker>();
@@ -50,6 +49,14 @@ Result<std::optional<Marker>> KafkaCommitter::FindMarker(KafkaReadUpTo up_to) {
     return Error(marker.error().WithContext("the record under \"" + context_.job + "\" in topic " + kKafkaMarkerTopic));
   }
   return std::optional(std::move(*marker));
+}
+
+Result<KafkaMarkerReader*> KafkaCommitter::Reader() {
+  if (reader_ == nullptr) {
+    WEIR_ASSIGN_OR_RETURN(reader_,
+                          factory_.NewMarkerReader(admin_connection_, options_.request_timeout, *context_.clock));
+  }
+  return reader_.get();
 }
 
 Status KafkaCommitter::EnsureMarkerTopic() {
@@ -65,8 +72,7 @@ Status KafkaCommitter::EnsureMarkerTopic() {
     return Status::FailedPrecondition("topic " + std::string(kKafkaMarkerTopic) + " has " +
                                       std::to_string(topic->partitions) + " partitions, markers need one");
   }
-  WEIR_ASSIGN_OR_RETURN(const auto reader,
-                        factory_.NewMarkerReader(admin_connection_, options_.request_timeout, *context_.clock));
+  WEIR_ASSIGN_OR_RETURN(KafkaMarkerReader* const reader, Reader());
   WEIR_ASSIGN_OR_RETURN(const std::optional<std::string> policy,
                         reader->TopicConfig(kKafkaMarkerTopic, "cleanup.policy"));
   if (policy == "compact") return {};

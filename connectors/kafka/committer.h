@@ -33,6 +33,8 @@ class KafkaCommitter final : public checkpoint::Committer {
 
  private:
   Result<std::optional<checkpoint::Marker>> FindMarker(KafkaReadUpTo up_to);
+  // Kept for the next question: to end its clients takes a second.
+  Result<KafkaMarkerReader*> Reader();
   // Makes the marker topic if it is missing. FailedPrecondition if it would forget markers or has several partitions.
   Status EnsureMarkerTopic();
   Status Transact(const checkpoint::Marker& marker, std::span<const checkpoint::Committable> committables);
@@ -42,6 +44,7 @@ class KafkaCommitter final : public checkpoint::Committer {
   const KafkaConnection admin_connection_;
   KafkaClientFactory& factory_;
   const operators::CommitterContext context_;
+  std::unique_ptr<KafkaMarkerReader> reader_;
   std::unique_ptr<KafkaTransactionalProducer> producer_;  // null: to be fenced first
 };
 

@@ -57,6 +57,8 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
   SimKafkaFaults faults;
   faults.fetch_records_max = 1 + random_->Below(20);
   faults.lost_one_in = random_->OneIn(3) ? 20 : 0;
+  faults.unknown_commit_one_in = random_->OneIn(2) ? 3 : 0;
+  faults.compact_one_in = random_->OneIn(2) ? 3 : 0;
   kafka_.SetFaults(faults);
   kafka_.SetPassTime([this](MonotonicTime limit) { clock_.AdvanceTo(limit); });
   for (const SimTopic& topic : job_.topics) {
@@ -253,6 +255,7 @@ JobWorld::LifeEnd JobWorld::Live(const Death* death) {
   if (const std::string problem = StartJob(); !problem.empty()) {
     if (dead()) return LifeEnd::kDied;
     if (IsVanishedFolder(problem)) return LifeEnd::kVanished;
+    if (problem.starts_with("unavailable")) return LifeEnd::kUnavailable;
     return Failed(death, "start " + std::to_string(result_.starts) + ": " + problem);
   }
   for (uint64_t step = 1; step <= kStepsMax; ++step) {
@@ -266,7 +269,11 @@ JobWorld::LifeEnd JobWorld::Live(const Death* death) {
   }
   if (dead()) return LifeEnd::kDied;
   if (running_->state() == jobs::JobState::kFinished) return LifeEnd::kFinished;
-  if (running_->state() > jobs::JobState::kStopping) return Failed(death, running_->cause().ToString());
+  if (running_->state() > jobs::JobState::kStopping) {
+    const bool never_ran = running_->checkpoint_stats().last_number == 0;  // its first checkpoint was to be signed
+    if (never_ran && running_->cause().code() == StatusCode::kUnavailable) return LifeEnd::kUnavailable;
+    return Failed(death, running_->cause().ToString());
+  }
   Fail("the job does not end");
   return LifeEnd::kBroken;
 }
@@ -413,6 +420,12 @@ WorldResult JobWorld::Run() {
       CheckOutput(true);
     }
     if (end == LifeEnd::kVanished) ++result_.crashes_at["vanished sink folder, refused"];
+    if (end == LifeEnd::kUnavailable) {
+      ++result_.crashes_at["start that could not sign"];
+      Bury(death);
+      if (last) --crash;
+      continue;
+    }
     if (end != LifeEnd::kDied) {
       Bury({});
       break;

@@ -61,7 +61,13 @@ class JobWorld {
     std::optional<uint64_t> free_bytes = {};  // or the disk has no more room than this until `step`
     bool MayFail() const { return disk_error || free_bytes.has_value(); }
   };
-  enum class LifeEnd : uint8_t { kDied, kFinished, kBroken, kVanished };
+  enum class LifeEnd : uint8_t {
+    kDied,
+    kFinished,
+    kBroken,
+    kVanished,
+    kUnavailable,  // a start that must sign did not hear whether it has: the next one finds out
+  };
 
   Death DrawDeath();
   void ArmDeath(const Death& death);
