@@ -6,6 +6,7 @@
 // NAME: generator, pass, aggregate, start, restore, bounded. --hold feeds, prints the broker's address and waits for
 // a line of input: for a profiler.
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -108,7 +109,8 @@ class JobBench {
   int Run() {
     if (!settings_.hold && settings_.Wants("generator")) Generator();
     const bool aggregate = settings_.Wants("aggregate");
-    if (settings_.hold || settings_.Wants("pass") || aggregate) Input("rows-100k", settings_.rows, 100'000);
+    if (settings_.hold || settings_.Wants("pass") || settings_.Wants("delivery") || aggregate)
+      Input("rows-100k", settings_.rows, 100'000);
     if (settings_.hold || aggregate) Input("rows-1m", settings_.rows, 1'000'000);
     if (settings_.hold) return Hold();
     std::printf("%-32s %10s %10s %10s %10s %10s\n", "", "CPU-s/M", "of floor", "M rows/s", "of floor", "peak MB");
@@ -118,6 +120,8 @@ class JobBench {
       Compare("aggregate " + keys + " -> kafka", "agg", "rows-" + keys, "aggregate_to_kafka.json", true);
       Compare("aggregate " + keys + " -> blackhole", "agg", "rows-" + keys, "aggregate_to_blackhole.json", false);
     }
+    if (settings_.Wants("delivery")) Delivery();
+    if (settings_.Wants("checkpoints")) Checkpoints();
     if (settings_.Wants("start")) Start();
     if (settings_.Wants("restore")) Restore();
     if (settings_.Wants("bounded")) Bounded();
@@ -188,6 +192,37 @@ class JobBench {
     std::printf("%-32s %10.2f %10.2f %10.2f %10.2f %10.0f%s\n", ("weir  " + name).c_str(), job_cpu, job_cpu / floor_cpu,
                 job_rate, job_rate / floor_rate, Median(job.peak), job.ok ? "" : "   FAILED");
     std::fflush(stdout);
+  }
+
+  // One job in two ways alternately; the second one's CPU beside the first one's.
+  void CompareWays(const std::string& name, const std::string& definition, const std::string& input,
+                   const std::array<std::vector<std::string>, 2>& ways) {
+    std::array<Series, 2> series;
+    for (int round = 0; round < settings_.rounds; ++round) {
+      for (size_t way = 0; way < ways.size(); ++way) {
+        const std::string job = JobFile(definition, input, NewOutput());
+        std::vector<std::string> more = ways[way];
+        more.push_back("--set=name=job-" + std::to_string(jobs_));  // markers belong to a name
+        series[way].Add(Weir(job, more));
+      }
+    }
+    const double millions = static_cast<double>(settings_.rows) / 1e6;
+    const double first = Median(series[0].cpu) / millions, second = Median(series[1].cpu) / millions;
+    std::printf("%-44s %6.2f -> %.2f CPU-s/M (%.2f), %.2f -> %.2f M rows/s%s\n", name.c_str(), first, second,
+                second / first, millions / Median(series[0].wall), millions / Median(series[1].wall),
+                series[0].ok && series[1].ok ? "" : "   FAILED");
+    std::fflush(stdout);
+  }
+  void Delivery() {
+    const std::array<std::vector<std::string>, 2> ways = {
+        {{"--set=sinks.0.delivery=at-least-once"}, {"--set=sinks.0.delivery=exactly-once"}}};
+    CompareWays("pass, at least once -> exactly once", "pass.json", "rows-100k", ways);
+    CompareWays("aggregate 100k, at least once -> exactly once", "aggregate_to_kafka.json", "rows-100k", ways);
+  }
+  void Checkpoints() {
+    Input("rows-10k", settings_.rows, 10'000);
+    CompareWays("aggregate 10k, no checkpoints -> each second", "aggregate_to_blackhole.json", "rows-10k",
+                {{{"--set=checkpoint.interval=1h"}, {"--set=checkpoint.interval=1s"}}});
   }
 
   // Allocations are counted by the allocator, in two runs of different length: what a start takes falls out.

@@ -156,7 +156,12 @@ std::string CheckpointStorage::OutputFolder() const { return JoinPath(root_, "ou
 std::string CheckpointStorage::CheckpointFolder(uint64_t number) const { return FolderOf(root_, number); }
 
 Status CheckpointStorage::MakeFolders() {
+  // Without an identity an earlier start has ended here, maybe because a sync failed. A second sync would say ok and do
+  // nothing, and with the power the folders would go, and all that is in them: so their names are made anew.
+  const bool anew = !Exists(fs_, JoinPath(root_, kStorageIdName));
   for (const std::string& folder : {SharedFolder(), OutputFolder(), JoinPath(root_, "applied")}) {
+    const Result<std::vector<std::string>> content = fs_.List(folder);
+    if (anew && content.has_value() && content->empty()) WEIR_RETURN_IF_ERROR(fs_.RemoveTree(folder));
     WEIR_RETURN_IF_ERROR(fs_.CreateDirectories(folder));
   }
   return fs_.SyncDirectory(root_);

@@ -88,6 +88,25 @@ TEST_F(CheckpointStorageTest, AnIdentityWhoseFolderSyncFailedIsMadeDurableByTheN
   }
 }
 
+// Found by the simulator, seed 707456.
+TEST_F(CheckpointStorageTest, FoldersWhoseSyncFailedAreMadeDurableByTheNextStart) {
+  for (uint64_t nth = 1; nth <= 2; ++nth) {
+    const std::string job = "job-" + std::to_string(nth);
+    const std::string root = "/a/b/storage/" + job;
+    ASSERT_TRUE(CreateDirectoriesDurably(fs_, root).ok());
+    fs_.Arm({.kind = simulation::OperationKind::kSyncDirectory, .path_part = root, .nth = nth});
+    (void)CheckpointStorage::Open(fs_, "/a/b/storage", job, random_);
+    fs_.Disarm();
+    auto storage = std::move(*CheckpointStorage::Open(fs_, "/a/b/storage", job, random_));
+    ASSERT_TRUE(WriteFileDurably(fs_, JoinPath(storage->OutputFolder(), "segment"), "rows").ok());
+    ASSERT_TRUE(WriteFileDurably(fs_, JoinPath(storage->SharedFolder(), "file"), "state").ok());
+    fs_.PowerLoss(simulation::UnsyncedData::kDropped, simulation::UnsyncedNames::kDropped);
+    EXPECT_TRUE(Exists(fs_, JoinPath(storage->OutputFolder(), "segment"))) << "folder sync " << nth;
+    EXPECT_TRUE(Exists(fs_, JoinPath(storage->SharedFolder(), "file"))) << "folder sync " << nth;
+    storage.reset();
+  }
+}
+
 TEST_F(CheckpointStorageTest, RefusesAJobNameThatIsNoFolder) {
   for (const char* name : {"", ".", "..", "a/b"}) {
     EXPECT_EQ(CheckpointStorage::Open(fs_, "/s", name, random_).error().code(), StatusCode::kInvalidArgument);
