@@ -71,7 +71,7 @@ struct CoordinatorPorts {
   Wakeup* wakeup = nullptr;  // of the control thread
   CheckpointStorage* storage = nullptr;
   CoordinatedState* coordinated = nullptr;
-  std::function<uint64_t()> unsealed_bytes;  // output since the last barrier, of all sinks; empty: unknown
+  std::function<uint64_t()> unsealed_bytes = {};  // output since the last barrier, of all sinks; empty: unknown
 };
 
 struct CoordinatedTask {

@@ -20,6 +20,8 @@ namespace {
 std::atomic<uint64_t> allocations = 0;
 }
 
+// The compiler sees through one of the two and not through the other where it inlines some.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   void* memory = std::malloc(size);

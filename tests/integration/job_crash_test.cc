@@ -22,7 +22,7 @@ constexpr int kParallelisms[] = {1, 2, 3};
 
 bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
 
-uint64_t RowsOfALife() { return Torture() ? 25'000 : 5'000; }
+uint64_t RowsOfALife() { return Torture() ? 10'000 : 5'000; }
 
 // WEIR_SEED repeats a run.
 uint64_t Seed() {
@@ -120,7 +120,7 @@ void OrderForALife(std::vector<std::string>& sites) {
 TEST(JobCrashTest, KilledAtRandomMoments) {
   const auto world = kafka_test::NewRealWorld();
   Lives lives(*world, Seed());
-  const int kills = Torture() ? 30 : 6;
+  const int kills = Torture() ? 200 : 20;
   for (int i = 0; i < kills && !testing::Test::HasFailure(); ++i) lives.KillAtARandomMoment();
   lives.LiveToTheEnd();
 }
