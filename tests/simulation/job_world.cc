@@ -20,6 +20,14 @@ const char* const kStorage = "/checkpoints/random";
 
 }  // namespace
 
+std::vector<std::string_view> SimulatedFaultSites() {
+  std::vector<std::string_view> sites;
+  for (const std::string_view site : FaultSites()) {
+    if (!site.starts_with("postgres.")) sites.push_back(site);
+  }
+  return sites;
+}
+
 // The broker's events as a step of the schedule.
 class JobWorld::KafkaStep final : public operators::Runnable {
  public:
@@ -84,7 +92,7 @@ JobWorld::Death JobWorld::DrawDeath() {
   death.power = random_->OneIn(2);
   switch (random_->Below(4)) {
     case 0: {
-      const auto sites = FaultSites();
+      const std::vector<std::string_view> sites = SimulatedFaultSites();
       death.site = std::string(sites[random_->Below(sites.size())]);
       death.nth = 1 + random_->Below(3);
       break;

@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "jobs/job.h"
@@ -22,6 +24,9 @@
 #include "tests/simulation/sim_kafka.h"
 
 namespace weir::simulation {
+
+// Those that a random job can come by: all but the sites of systems that have no simulated twin yet.
+std::vector<std::string_view> SimulatedFaultSites();
 
 struct WorldOptions {
   uint64_t seed = 0;

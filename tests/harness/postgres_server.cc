@@ -1,4 +1,4 @@
-#include "tests/integration/expression_postgres_server.h"
+#include "tests/harness/postgres_server.h"
 
 #include <libpq-fe.h>
 #include <pwd.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace weir::integration {
+namespace weir::harness {
 namespace {
 
 constexpr std::chrono::seconds kStartTimeout{60};
@@ -53,28 +53,27 @@ Result<std::string> MakeFolder() {
 Result<std::unique_ptr<PostgresServer>> PostgresServer::Start() {
   WEIR_ASSIGN_OR_RETURN(const std::string folder, MakeFolder());
   const std::string log = folder + "/log";
-  WEIR_ASSIGN_OR_RETURN(harness::ChildProcess initdb,
-                        harness::ChildProcess::Start(
-                            {.arguments = Unprivileged({FindProgram("initdb"), "-D", folder + "/data", "-U", "weir",
-                                                        "-A", "trust", "--locale=C", "--encoding=UTF8", "--no-sync"}),
-                             .environment = {},
-                             .output_path = log}));
-  if (initdb.Wait(kStartTimeout) != 0) return Error(Status::Unavailable("initdb failed, see " + log));
   WEIR_ASSIGN_OR_RETURN(
-      harness::ChildProcess process,
-      harness::ChildProcess::Start(
-          {.arguments = Unprivileged({FindProgram("postgres"), "-D", folder + "/data", "-k", folder, "-c",
-                                      "listen_addresses=", "-c", "fsync=off", "-c", "TimeZone=UTC", "-c",
-                                      "log_min_messages=panic", "-c", "log_min_error_statement=panic"}),
-           .environment = {},
-           .output_path = log}));
+      ChildProcess initdb,
+      ChildProcess::Start({.arguments = Unprivileged({FindProgram("initdb"), "-D", folder + "/data", "-U", "weir", "-A",
+                                                      "trust", "--locale=C", "--encoding=UTF8", "--no-sync"}),
+                           .environment = {},
+                           .output_path = log}));
+  if (initdb.Wait(kStartTimeout) != 0) return Error(Status::Unavailable("initdb failed, see " + log));
+  WEIR_ASSIGN_OR_RETURN(ChildProcess process,
+                        ChildProcess::Start({.arguments = Unprivileged(
+                                                 {FindProgram("postgres"), "-D", folder + "/data", "-k", folder, "-c",
+                                                  "listen_addresses=", "-c", "fsync=off", "-c", "TimeZone=UTC", "-c",
+                                                  "log_min_messages=panic", "-c", "log_min_error_statement=panic"}),
+                                             .environment = {},
+                                             .output_path = log}));
   std::unique_ptr<PostgresServer> server(new PostgresServer(folder, std::move(process)));
   WEIR_RETURN_IF_ERROR(server->Connect());
   return server;
 }
 
 Status PostgresServer::Connect() {
-  const std::string parameters = "host=" + folder_ + " user=weir dbname=postgres";
+  const std::string parameters = conninfo();
   std::string error;
   for (auto waited = std::chrono::milliseconds(0); waited < kStartTimeout; waited += kPollInterval) {
     PGconn* connection = PQconnectdb(parameters.c_str());
@@ -108,6 +107,21 @@ Status PostgresServer::Run(const std::string& sql) {
   return Status::Internal(error + " for: " + sql);
 }
 
+std::vector<std::string> PostgresServer::Query(const std::string& sql) {
+  PGresult* result = PQexec(static_cast<PGconn*>(connection_), sql.c_str());
+  std::vector<std::string> lines;
+  if (PQresultStatus(result) != PGRES_TUPLES_OK) lines.push_back(PQresultErrorMessage(result));
+  for (int row = 0; row < PQntuples(result); ++row) {
+    std::string& line = lines.emplace_back();
+    for (int column = 0; column < PQnfields(result); ++column) {
+      if (column > 0) line += '|';
+      line += PQgetisnull(result, row, column) != 0 ? "null" : PQgetvalue(result, row, column);
+    }
+  }
+  PQclear(result);
+  return lines;
+}
+
 PostgresAnswer PostgresServer::Ask(const std::string& expression, const std::string& from) {
   const std::string sql =
       "SELECT x::text, pg_typeof(x) FROM (SELECT (" + expression + ") AS x FROM " + from + ") AS asked";
@@ -124,4 +138,4 @@ PostgresAnswer PostgresServer::Ask(const std::string& expression, const std::str
   return answer;
 }
 
-}  // namespace weir::integration
+}  // namespace weir::harness
