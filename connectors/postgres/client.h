@@ -61,12 +61,12 @@ struct PostgresAnswer {
 
 // What the server said of the statement that failed; all empty if it was no server that spoke.
 struct PostgresRefusal {
-  std::string sqlstate;
-  std::string message;
-  std::string detail;
-  std::string table;  // "schema.table"
-  std::string column;
-  std::string constraint;
+  std::string sqlstate = {};
+  std::string message = {};
+  std::string detail = {};
+  std::string table = {};  // "schema.table"
+  std::string column = {};
+  std::string constraint = {};
 };
 
 class PostgresSession {

@@ -25,10 +25,10 @@ struct PostgresTableName {
 
 // Where rows go and how: sealed with them into their segment.
 struct PostgresTarget {
-  PostgresTableName table;
-  bool upsert = false;           // otherwise append
-  std::vector<std::string> key;  // of an upsert; empty: the table's primary key
-  std::string version_column;    // of an upsert: a row never overwrites one with a greater value here; empty: none
+  PostgresTableName table = {};
+  bool upsert = false;                // otherwise append
+  std::vector<std::string> key = {};  // of an upsert; empty: the table's primary key
+  std::string version_column = {};    // of an upsert: a row never overwrites one with a greater value here; empty: none
   friend bool operator==(const PostgresTarget&, const PostgresTarget&) = default;
 };
 

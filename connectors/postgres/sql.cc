@@ -85,7 +85,7 @@ Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTabl
                                  "ORDER BY a.attnum",
                           .parameters = {PostgresParameter::Text(quoted)}}));
   if (answer.rows.empty()) return Error(Status::FailedPrecondition("there is no table " + name.ToString()));
-  TargetTable table{.name = name, .columns = {}, .primary_key = {}};
+  TargetTable table{.name = name};
   std::vector<std::pair<int, std::string>> key;
   for (const auto& row : answer.rows) {
     const auto text = [&](size_t i) { return row[i].value_or(std::string()); };

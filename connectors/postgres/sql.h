@@ -31,8 +31,8 @@ struct TableColumn {
 
 struct TargetTable {
   PostgresTableName name;
-  std::vector<TableColumn> columns;
-  std::vector<std::string> primary_key;
+  std::vector<TableColumn> columns = {};
+  std::vector<std::string> primary_key = {};
 
   std::optional<size_t> Find(std::string_view column) const;
   std::string ColumnList() const;  // "id, n", for messages

@@ -32,10 +32,8 @@ bool IsUtf8(std::string_view text) {
 PostgresRefusal MissingValue(const TargetTable& table, const std::string& column, const std::string& what) {
   return {.sqlstate = "23502",
           .message = "the row has no value in its " + what,
-          .detail = {},
           .table = table.name.ToString(),
-          .column = column,
-          .constraint = {}};
+          .column = column};
 }
 
 }  // namespace
