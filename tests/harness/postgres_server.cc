@@ -122,6 +122,12 @@ std::vector<std::string> PostgresServer::Query(const std::string& sql) {
   return lines;
 }
 
+void PostgresServer::Begin(const std::string& sql) { PQsendQuery(static_cast<PGconn*>(connection_), sql.c_str()); }
+
+void PostgresServer::Settle() {
+  while (PGresult* result = PQgetResult(static_cast<PGconn*>(connection_))) PQclear(result);
+}
+
 PostgresAnswer PostgresServer::Ask(const std::string& expression, const std::string& from) {
   const std::string sql =
       "SELECT x::text, pg_typeof(x) FROM (SELECT (" + expression + ") AS x FROM " + from + ") AS asked";

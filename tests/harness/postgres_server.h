@@ -33,6 +33,9 @@ class PostgresServer {
   Status Run(const std::string& sql);
   // Its rows, cells joined by '|', "null" for NULL; the error, if it has one.
   std::vector<std::string> Query(const std::string& sql);
+  // Begins and does not wait; Settle does.
+  void Begin(const std::string& sql);
+  void Settle();
   // SELECT (expression)::text, pg_typeof(expression) FROM <from>.
   PostgresAnswer Ask(const std::string& expression, const std::string& from);
 

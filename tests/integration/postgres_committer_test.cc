@@ -144,6 +144,33 @@ TEST_F(PostgresCommitterTest, AConnectionLostBehindTheCommitIsSeenByTheMarker) {
   EXPECT_EQ(Ids(), (Lines{"1"}));
 }
 
+// A commit waits for a standby that does not exist: done on this server, its answer never comes.
+TEST_F(PostgresCommitterTest, ACommitWithoutAnAnswerIsKnownByTheMarker) {
+  auto job = Started(1);
+  const auto sealed = Sealed(*job, 1);
+  bool met = false;
+  ArmFaultSites([&](std::string_view site) {
+    if (site != "postgres.before-commit" || met) return;
+    met = true;
+    world_.Query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    world_.Query("SELECT pg_reload_conf()");
+    world_.Query("SELECT pg_sleep(0.2)");
+    world_.server().Begin(
+        "SELECT pg_sleep(0.3); SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = "
+        "'weir' AND wait_event = 'SyncRep'");
+  });
+  const Status unknown = job->Apply(sealed);
+  ArmFaultSites({});
+  world_.server().Settle();
+  world_.Query("ALTER SYSTEM RESET synchronous_standby_names");
+  world_.Query("SELECT pg_reload_conf()");
+  EXPECT_EQ(unknown.code(), StatusCode::kUnavailable) << unknown.ToString();
+  EXPECT_EQ(job->committer().Peek()->value(), job->MarkerOf(1));
+  ASSERT_EQ(job->committer().Fence().ToString(), "ok");
+  EXPECT_EQ(job->committer().ReadMarker()->value(), job->MarkerOf(1));
+  EXPECT_EQ(Ids(), (Lines{"1"}));
+}
+
 TEST_F(PostgresCommitterTest, ARowThatIsGoneFencesAndIsFoundMissing) {
   const auto job = Started(1);
   ASSERT_EQ(job->Apply(Sealed(*job, 1)).ToString(), "ok");

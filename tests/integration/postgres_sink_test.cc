@@ -1,8 +1,12 @@
 // What the postgres sink makes of rows, on a real server: values, names, keys, deletions, versions, refused rows.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <map>
+#include <optional>
 
+#include "base/random.h"
 #include "tests/integration/postgres_world.h"
 
 namespace weir::postgres_test {
@@ -245,6 +249,60 @@ TEST_F(PostgresSinkTest, KeysThatOnlyTheServerKnowsToBeOneAreWrittenInOrder) {
                                      {kInsert, {String("A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"), Int(2)}}};
   ASSERT_EQ(Bring({{"table", Text("t")}}, {"id", "n"}, rows).ToString(), "ok");
   EXPECT_EQ(world_.Query("SELECT n FROM t"), (Lines{"2"}));
+}
+
+// Random changes against a map that applies them one by one: partial rows, deletions, changed keys, small and large
+// checkpoints, an attempt that is refused halfway and repeated with care.
+TEST_F(PostgresSinkTest, RandomChangesAreAsOneByOne) {
+  world_.Run("CREATE TABLE t (id int PRIMARY KEY, a int, b int, c int CHECK (c <> 13))");
+  const auto job = Started({{"table", Text("t")}, {"dead-letter-table", Text("dead")}});
+  SeededRandom random(5);
+  using Cells = std::array<std::optional<int64_t>, 3>;
+  std::map<int64_t, Cells> expected;
+  for (int checkpoint = 0; checkpoint < 40; ++checkpoint) {
+    const int64_t keys = checkpoint % 2 == 0 ? 30 : 3000;
+    std::vector<TestRow> rows;
+    const size_t count = random.Below(checkpoint % 3 == 0 ? 2500 : 50) + 1;
+    const bool refused_ones = checkpoint % 5 == 4;
+    while (rows.size() < count) {
+      const auto id = static_cast<int64_t>(random.Below(static_cast<uint64_t>(keys)));
+      const uint64_t what = random.Below(10);
+      if (what < 2) {
+        rows.push_back({what == 0 ? kDelete : kBefore, {Int(id), Value::Null(), Value::Absent(), Value::Null()}});
+        expected.erase(id);
+        if (what == 0) continue;
+      }
+      // Behind a -U: the same key, or another one. Only the whole row says what an update makes of it.
+      const int64_t key = what == 1 && random.OneIn(2) ? id + 1 : id;
+      TestRow row{what == 1 ? kAfter : kInsert, {Int(key)}};
+      if (what == 1 && expected.contains(key)) expected.erase(key);
+      Cells& cells = expected[key];
+      for (std::optional<int64_t>& cell : cells) {
+        const uint64_t kind = what == 1 ? 1 : random.Below(6);
+        if (kind == 0) {
+          row.values.push_back(Value::Null());
+          cell.reset();
+        } else if (kind < 5) {
+          cell = static_cast<int64_t>(random.Below(12));
+          row.values.push_back(Int(*cell));
+        } else {
+          row.values.push_back(Value::Absent());
+        }
+      }
+      rows.push_back(row);
+      // The server refuses it; what was there stays.
+      if (refused_ones && random.OneIn(20)) rows.push_back({kInsert, {Int(key + 100'000), Int(1), Int(1), Int(13)}});
+    }
+    ASSERT_EQ(job->Write({"id", "a", "b", "c"}, rows).ToString(), "ok");
+    ASSERT_EQ(job->Checkpoint().ToString(), "ok");
+    Lines lines;
+    for (const auto& [key, cells] : expected) {
+      std::string line = std::to_string(key);
+      for (const auto& cell : cells) line += "|" + (cell.has_value() ? std::to_string(*cell) : "null");
+      lines.push_back(line);
+    }
+    ASSERT_EQ(world_.Query("SELECT * FROM t ORDER BY id"), lines) << "checkpoint " << checkpoint;
+  }
 }
 
 TEST_F(PostgresSinkTest, AnOlderVersionNeverOverwritesANewerOne) {
