@@ -60,16 +60,30 @@ Result<std::unique_ptr<PostgresServer>> PostgresServer::Start() {
                            .environment = {},
                            .output_path = log}));
   if (initdb.Wait(kStartTimeout) != 0) return Error(Status::Unavailable("initdb failed, see " + log));
+  std::unique_ptr<PostgresServer> server(new PostgresServer(folder));
+  WEIR_RETURN_IF_ERROR(server->Restart());
+  return server;
+}
+
+Status PostgresServer::Restart() {
   WEIR_ASSIGN_OR_RETURN(ChildProcess process,
                         ChildProcess::Start({.arguments = Unprivileged(
-                                                 {FindProgram("postgres"), "-D", folder + "/data", "-k", folder, "-c",
+                                                 {FindProgram("postgres"), "-D", folder_ + "/data", "-k", folder_, "-c",
                                                   "listen_addresses=", "-c", "fsync=off", "-c", "TimeZone=UTC", "-c",
                                                   "log_min_messages=panic", "-c", "log_min_error_statement=panic"}),
                                              .environment = {},
-                                             .output_path = log}));
-  std::unique_ptr<PostgresServer> server(new PostgresServer(folder, std::move(process)));
-  WEIR_RETURN_IF_ERROR(server->Connect());
-  return server;
+                                             .output_path = folder_ + "/log"}));
+  process_.emplace(std::move(process));
+  return Connect();
+}
+
+void PostgresServer::Crash() {
+  if (connection_ != nullptr) PQfinish(static_cast<PGconn*>(connection_));
+  connection_ = nullptr;
+  if (!process_.has_value()) return;
+  process_->Signal(SIGQUIT);
+  process_->Wait(kStartTimeout);
+  process_.reset();
 }
 
 Status PostgresServer::Connect() {
@@ -84,16 +98,14 @@ Status PostgresServer::Connect() {
     }
     error = PQerrorMessage(connection);
     PQfinish(connection);
-    if (!process_.Running()) return Status::Unavailable("the server ended, see " + folder_ + "/log");
+    if (!process_->Running()) return Status::Unavailable("the server ended, see " + folder_ + "/log");
     std::this_thread::sleep_for(kPollInterval);
   }
   return Status::Unavailable("the server does not answer: " + error);
 }
 
 PostgresServer::~PostgresServer() {
-  if (connection_ != nullptr) PQfinish(static_cast<PGconn*>(connection_));
-  process_.Signal(SIGQUIT);
-  process_.Wait(kStartTimeout);
+  Crash();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }

@@ -27,6 +27,9 @@ class PostgresServer {
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
 
+  // It ends as by a crash, all sessions with it; what was committed is there when it comes back.
+  void Crash();
+  Status Restart();
   // What others reach it by.
   std::string conninfo() const { return "host=" + folder_ + " user=weir dbname=postgres"; }
 
@@ -40,12 +43,12 @@ class PostgresServer {
   PostgresAnswer Ask(const std::string& expression, const std::string& from);
 
  private:
-  PostgresServer(std::string folder, ChildProcess process) : folder_(std::move(folder)), process_(std::move(process)) {}
+  explicit PostgresServer(std::string folder) : folder_(std::move(folder)) {}
   Status Connect();
 
   std::string folder_;
-  ChildProcess process_;
-  void* connection_ = nullptr;  // PGconn
+  std::optional<ChildProcess> process_;  // nothing: it has crashed
+  void* connection_ = nullptr;           // PGconn
 };
 
 }  // namespace weir::harness
