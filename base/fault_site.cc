@@ -34,6 +34,8 @@ constexpr auto kSites = std::to_array<std::string_view>({
     "kafka.after-commit",
     "kafka.before-commit",
     "output.sealed",
+    "postgres.after-commit",
+    "postgres.before-commit",
     "savepoint.before-metadata",
     "savepoint.file-copied",
     "start.after-fence",

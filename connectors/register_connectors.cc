@@ -6,6 +6,7 @@
 #include "connectors/file/source.h"
 #include "connectors/generator/source.h"
 #include "connectors/kafka/register_kafka.h"
+#include "connectors/postgres/sink.h"
 #include "connectors/print/sink.h"
 
 namespace weir::connectors {
@@ -18,6 +19,7 @@ void RegisterConnectors(operators::Registry& registry, const ConnectorPorts& por
   registry.Add(FileSinkType(*ports.file_system, ports.working_directory));
   registry.Add(PrintSinkType());
   if (ports.kafka != nullptr) RegisterKafka(registry, *ports.kafka);
+  if (ports.postgres != nullptr) registry.Add(PostgresSinkType(*ports.postgres));
 }
 
 }  // namespace weir::connectors

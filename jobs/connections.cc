@@ -1,14 +1,20 @@
 #include "base/process.h"
 #include "connectors/kafka/rdkafka_client.h"
+#include "connectors/postgres/libpq_client.h"
 #include "connectors/register_connectors.h"
 #include "jobs/definition_command.h"
 
 namespace weir::jobs {
 
-Connections::Connections() : file_system_(NewPosixFileSystem()), kafka_(connectors::NewRdKafkaClientFactory()) {
+Connections::Connections()
+    : file_system_(NewPosixFileSystem()),
+      kafka_(connectors::NewRdKafkaClientFactory()),
+      postgres_(connectors::NewLibpqClientFactory()) {
   operators::RegisterOperators(registry_);
-  connectors::RegisterConnectors(
-      registry_, {.file_system = file_system_.get(), .kafka = kafka_.get(), .working_directory = CurrentDirectory()});
+  connectors::RegisterConnectors(registry_, {.file_system = file_system_.get(),
+                                             .kafka = kafka_.get(),
+                                             .postgres = postgres_.get(),
+                                             .working_directory = CurrentDirectory()});
 }
 
 Connections::~Connections() = default;

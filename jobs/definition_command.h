@@ -6,6 +6,7 @@
 
 #include "base/file_system.h"
 #include "connectors/kafka/client.h"
+#include "connectors/postgres/client.h"
 #include "jobs/commands.h"
 #include "jobs/job_definition.h"
 #include "operators/registry.h"
@@ -23,6 +24,7 @@ class Connections {
  private:
   std::unique_ptr<FileSystem> file_system_;
   std::unique_ptr<connectors::KafkaClientFactory> kafka_;
+  std::unique_ptr<connectors::PostgresClientFactory> postgres_;
   operators::Registry registry_;
 };
 

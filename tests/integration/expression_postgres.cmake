@@ -1,7 +1,5 @@
 # Expressions against a PostgreSQL that the test starts.
-pkg_check_modules(WEIR_libpq REQUIRED IMPORTED_TARGET GLOBAL libpq)
 weir_add_test(expression_postgres_test
   ${CMAKE_CURRENT_SOURCE_DIR}/expression_postgres_generator.cc
-  ${CMAKE_CURRENT_SOURCE_DIR}/expression_postgres_server.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/expression_postgres_test.cc
-  LINK weir_operators weir_test_servers PkgConfig::WEIR_libpq LABEL integration TIMEOUT 300 WHOLE)
+  LINK weir_operators weir_test_servers LABEL integration TIMEOUT 300 WHOLE)

@@ -11,12 +11,14 @@
 
 #include "operators/expression.h"
 #include "operators/expression/conversion.h"
+#include "tests/harness/postgres_server.h"
 #include "tests/integration/expression_postgres_generator.h"
-#include "tests/integration/expression_postgres_server.h"
 
 namespace weir::integration {
 namespace {
 
+using harness::PostgresAnswer;
+using harness::PostgresServer;
 using operators::Arena;
 using operators::Batch;
 using operators::Expression;

@@ -1,5 +1,6 @@
-// The main job on a real broker, killed with -9 again and again, at random moments and at every named fault site, its
-// parallelism changed from life to life: no row is lost or doubled. WEIR_TORTURE=1 kills more often.
+// The main job on a real broker and a real PostgreSQL, killed with -9 again and again, at random moments and at every
+// named fault site, its parallelism changed from life to life: no row is lost or doubled. WEIR_TORTURE=1 kills more
+// often.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -38,7 +39,8 @@ const std::map<std::string, std::string>& UnreachableSites() {
 
 class Lives {
  public:
-  Lives(kafka_test::KafkaWorld& world, uint64_t seed) : job_(world, folder_, seed, 500), random_(seed) {
+  Lives(kafka_test::KafkaWorld& world, uint64_t seed)
+      : postgres_(StartPostgres()), job_(world, folder_, seed, 500, postgres_.get()), random_(seed) {
     std::cout << "seed " << seed << " (WEIR_SEED=" << seed << " repeats it)\n";
   }
 
@@ -80,12 +82,18 @@ class Lives {
     EXPECT_EQ(weir.Stop(), 0) << weir.Output();
     job_.ExpectExactFiles();
     job_.ExpectExactTopic();
+    job_.ExpectExactTables();
     job_.ExpectTopicAtLeastOnce(kills_ms_);
     std::cout << kills_ms_.size() << " kills, " << job_.fed() << " rows in, " << job_.kept() << " rows out\n";
   }
 
  private:
-  bool Complete() const { return job_.FilesComplete() && job_.ExactTopicComplete(); }
+  static std::unique_ptr<harness::PostgresServer> StartPostgres() {
+    auto server = harness::PostgresServer::Start();
+    EXPECT_TRUE(server.has_value()) << server.error().ToString();
+    return server.has_value() ? std::move(*server) : nullptr;
+  }
+  bool Complete() const { return job_.FilesComplete() && job_.ExactTopicComplete() && job_.TablesComplete(); }
   void AskForSavepoint() {
     RunToEnd(folder_, {"savepoint", job_.definition(), "--to", folder_.Path("sp-" + std::to_string(++savepoints_))});
   }
@@ -98,6 +106,7 @@ class Lives {
   void Died() { kills_ms_.push_back(WallMs()); }
 
   JobFolder folder_;
+  const std::unique_ptr<harness::PostgresServer> postgres_;
   OrdersJob job_;
   SeededRandom random_;
   size_t life_ = 0;

@@ -82,6 +82,27 @@ ordered_json Definition(const std::string& servers, const std::string& input, co
   return job;
 }
 
+// Two of one database, which share a committer.
+void AddTables(harness::PostgresServer& postgres, ordered_json& job) {
+  const std::string columns = "customer bigint NOT NULL, orders bigint, total numeric(20, 2), largest numeric(20, 2)";
+  EXPECT_EQ(postgres
+                .Run("CREATE TABLE totals_added (seq bigserial, " + columns + "); CREATE TABLE totals_kept (" +
+                     columns + ", PRIMARY KEY (customer))")
+                .ToString(),
+            "ok");
+  job["sinks"].push_back({{"id", "totals_added"},
+                          {"connector", "postgres"},
+                          {"input", "totals"},
+                          {"connection", postgres.conninfo()},
+                          {"table", "totals_added"},
+                          {"mode", "append"}});
+  job["sinks"].push_back({{"id", "totals_kept"},
+                          {"connector", "postgres"},
+                          {"input", "totals"},
+                          {"connection", postgres.conninfo()},
+                          {"table", "totals_kept"}});
+}
+
 bool InOneOf(const std::vector<int64_t>& kills_ms, int64_t from_ms, int64_t to_ms) {
   return std::ranges::any_of(kills_ms, [&](int64_t kill) { return from_ms <= kill && kill <= to_ms; });
 }
@@ -98,9 +119,11 @@ int64_t CentsOf(const std::string& decimal) {
   return match[1].length() > 0 ? -cents : cents;
 }
 
-OrdersJob::OrdersJob(kafka_test::KafkaWorld& world, const JobFolder& folder, uint64_t seed, uint64_t customers)
+OrdersJob::OrdersJob(kafka_test::KafkaWorld& world, const JobFolder& folder, uint64_t seed, uint64_t customers,
+                     harness::PostgresServer* postgres)
     : world_(world),
       folder_(folder),
+      postgres_(postgres),
       options_{.seed = seed, .splits = kInputPartitions, .customers = customers},
       input_topic_(world.NewName("orders")),
       output_topic_(world.NewName("totals")),
@@ -109,8 +132,9 @@ OrdersJob::OrdersJob(kafka_test::KafkaWorld& world, const JobFolder& folder, uin
   EXPECT_EQ(world.CreateTopic(output_topic_, kOutputPartitions).ToString(), "ok");
   EXPECT_EQ(world.CreateTopic(exact_topic_, kOutputPartitions).ToString(), "ok");
   const std::string servers = world.connection().bootstrap_servers;
-  definition_ =
-      folder.Write("orders.json", Definition(servers, input_topic_, output_topic_, exact_topic_, folder).dump(2));
+  ordered_json definition = Definition(servers, input_topic_, output_topic_, exact_topic_, folder);
+  if (postgres_ != nullptr) AddTables(*postgres_, definition);
+  definition_ = folder.Write("orders.json", definition.dump(2));
 }
 
 void OrdersJob::Feed(uint64_t rows) {
@@ -161,6 +185,40 @@ void OrdersJob::ExpectExactTopic() const {
     rows.push_back(row);
   }
   ExpectExact(rows);
+}
+
+bool OrdersJob::TablesComplete() const {
+  const auto count = postgres_->Query("SELECT count(*), (SELECT sum(orders) FROM totals_kept) FROM totals_added");
+  const std::string kept = std::to_string(kept_);
+  return count.front() == kept + "|" + kept;
+}
+
+void OrdersJob::ExpectExactTables() const {
+  const auto row_of = [](const std::string& line) {
+    static const std::regex pattern(R"((\d+)\|(\d+)\|([^|]+)\|([^|]+))");
+    std::smatch match;
+    WEIR_CHECK(std::regex_match(line, match, pattern));
+    return Row{std::stoll(match[1]), std::stoull(match[2]), CentsOf(match[3]), CentsOf(match[4])};
+  };
+  std::vector<Row> rows;
+  std::map<int64_t, Row> newest;
+  for (const std::string& line :
+       postgres_->Query("SELECT customer, orders, total, largest FROM totals_added ORDER BY seq")) {
+    const Row row = row_of(line);
+    EXPECT_EQ(row.orders, newest[row.customer].orders + 1) << "customer " << row.customer;
+    newest[row.customer] = row;
+    rows.push_back(row);
+  }
+  ExpectExact(rows);
+  const std::vector<std::string> kept = postgres_->Query("SELECT customer, orders, total, largest FROM totals_kept");
+  EXPECT_EQ(kept.size(), totals_.size());
+  for (const std::string& line : kept) {
+    const Row row = row_of(line);
+    const Row& last = newest[row.customer];
+    EXPECT_TRUE(row.orders == last.orders && row.total_cents == last.total_cents &&
+                row.largest_cents == last.largest_cents)
+        << "customer " << row.customer << " is " << line;
+  }
 }
 
 void OrdersJob::ExpectExact(const std::vector<Row>& rows_found) const {

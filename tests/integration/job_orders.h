@@ -1,6 +1,7 @@
 // The main job and its oracle: a changefeed of orders on a topic of eight partitions, through filter, projection and an
-// aggregate by customer, into a topic at least once, into another one exactly once, and into files. What must come out
-// is added up here from what was put in, by code that shares nothing with the job. One thread.
+// aggregate by customer, into a topic at least once, into another one exactly once, into files, and, where there is a
+// PostgreSQL, into a table that is added to and one that is updated. What must come out is added up here from what was
+// put in, by code that shares nothing with the job. One thread.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "connectors/generator/orders.h"
+#include "tests/harness/postgres_server.h"
 #include "tests/integration/job_process.h"
 
 namespace weir::job_test {
@@ -18,8 +20,9 @@ class OrdersJob {
   static constexpr int kInputPartitions = 8;
   static constexpr int kOutputPartitions = 4;
 
-  // Makes the topics and the definition, in `folder`.
-  OrdersJob(kafka_test::KafkaWorld& world, const JobFolder& folder, uint64_t seed, uint64_t customers);
+  // Makes the topics, the tables if there is a server for them, and the definition, in `folder`.
+  OrdersJob(kafka_test::KafkaWorld& world, const JobFolder& folder, uint64_t seed, uint64_t customers,
+            harness::PostgresServer* postgres = nullptr);
 
   const std::string& definition() const { return definition_; }
   const std::string& input_topic() const { return input_topic_; }
@@ -37,6 +40,9 @@ class OrdersJob {
   // The same of the topic that is written exactly once, and each customer's rows are in the order of its counts.
   void ExpectExactTopic() const;
   bool ExactTopicComplete() const;
+  // Needs the tables. The added rows are as the exact topic's, the updated one has the last of each customer.
+  void ExpectExactTables() const;
+  bool TablesComplete() const;
   // The last row of each customer is right, and its counts go up one by one, except that after a moment at which the
   // job was killed (`kills_ms`) they may start again from one that was there before.
   void ExpectTopicAtLeastOnce(const std::vector<int64_t>& kills_ms) const;
@@ -52,6 +58,7 @@ class OrdersJob {
 
   kafka_test::KafkaWorld& world_;
   const JobFolder& folder_;
+  harness::PostgresServer* const postgres_;  // null: no tables
   const connectors::OrdersOptions options_;
   const std::string input_topic_;
   const std::string output_topic_;

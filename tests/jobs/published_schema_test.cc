@@ -6,6 +6,7 @@
 
 #include "base/file_system.h"
 #include "connectors/kafka/client.h"
+#include "connectors/postgres/libpq_client.h"
 #include "connectors/register_connectors.h"
 #include "jobs/definition_schema.h"
 #include "operators/registry.h"
@@ -46,9 +47,11 @@ std::string WithoutLineEnds(std::string text) {
 TEST(PublishedSchemaTest, IsUpToDate) {
   const std::unique_ptr<FileSystem> fs = NewPosixFileSystem();
   NoKafka kafka;
+  const auto postgres = connectors::NewLibpqClientFactory();
   operators::Registry registry;
   operators::RegisterOperators(registry);
-  connectors::RegisterConnectors(registry, {.file_system = fs.get(), .kafka = &kafka, .working_directory = "/"});
+  connectors::RegisterConnectors(
+      registry, {.file_system = fs.get(), .kafka = &kafka, .postgres = postgres.get(), .working_directory = "/"});
   const std::string schema = DefinitionSchema(registry);
   const std::string fresh = JoinPath(WEIR_BINARY_DIR, "job.schema.json");
   ASSERT_TRUE(WriteFileDurably(*fs, fresh, schema).ok());

@@ -20,6 +20,14 @@ const char* const kStorage = "/checkpoints/random";
 
 }  // namespace
 
+std::vector<std::string_view> SimulatedFaultSites() {
+  std::vector<std::string_view> sites;
+  for (const std::string_view site : FaultSites()) {
+    if (!site.starts_with("postgres.")) sites.push_back(site);
+  }
+  return sites;
+}
+
 // The broker's events as a step of the schedule.
 class JobWorld::KafkaStep final : public operators::Runnable {
  public:
@@ -86,7 +94,7 @@ JobWorld::Death JobWorld::DrawDeath() {
   death.power = random_->OneIn(2);
   switch (random_->Below(4)) {
     case 0: {
-      const auto sites = FaultSites();
+      const std::vector<std::string_view> sites = SimulatedFaultSites();
       death.site = std::string(sites[random_->Below(sites.size())]);
       death.nth = 1 + random_->Below(3);
       break;
@@ -205,7 +213,8 @@ void JobWorld::MaybeLoseKafka() {
     if (clock_.Now() < *kafka_back_at_) return;
     kafka_back_at_.reset();
     kafka_.SetReachable(true);
-  } else if (running_->checkpoint_stats().completed > 0 && random_->OneIn(1500)) {
+  } else if (running_->checkpoint_stats().completed > 0 && kafka_losses_ < 3 && random_->OneIn(1500)) {
+    ++kafka_losses_;
     kafka_.SetReachable(false);
     kafka_back_at_ = clock_.Now() + std::chrono::milliseconds(random_->Below(3000));
   }
@@ -288,6 +297,7 @@ void JobWorld::Bury(const Death& death) {
   disk_.SetCapacity(kDiskBytes);
   kafka_.SetReachable(true);
   kafka_back_at_.reset();
+  kafka_losses_ = 0;
   if (running_ != nullptr) result_.checkpoints += running_->checkpoint_stats().completed;
   ArmFaultSites({});
   executor_->Stop();

@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "jobs/job.h"
@@ -22,6 +24,9 @@
 #include "tests/simulation/sim_kafka.h"
 
 namespace weir::simulation {
+
+// Those that a random job can come by: all but the sites of systems that have no simulated twin yet.
+std::vector<std::string_view> SimulatedFaultSites();
 
 struct WorldOptions {
   uint64_t seed = 0;
@@ -74,8 +79,8 @@ class JobWorld {
   LifeEnd Live(const Death* death);
   // Asks for a savepoint now and then; each that was told done must be whole from then on, whatever crashes.
   void MaybeAskForSavepoint();
-  // Now and then the cluster can't be reached for a while, in the midst of whatever it was asked: not before a life's
-  // first checkpoint, since a start that can't ask where its splits begin fails.
+  // Up to three times the cluster can't be reached for a while, in the midst of whatever it was asked: not before a
+  // life's first checkpoint, since a start that can't ask where its splits begin fails.
   void MaybeLoseKafka();
   void CheckSavepoints();
   std::string StartJob();
@@ -115,6 +120,7 @@ class JobWorld {
   bool disk_failed_ = false;      // an operation, in this life or one before
   uint64_t savepoints_asked_ = 0;
   std::optional<MonotonicTime> kafka_back_at_;      // while it can't be reached
+  int kafka_losses_ = 0;                            // of this life
   std::map<std::string, CheckpointId> savepoints_;  // told done, by folder
 
   // Of one life of the process.

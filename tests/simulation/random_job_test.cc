@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/fault_site.h"
 #include "tests/simulation/job_world.h"
 
 namespace weir::simulation {
@@ -51,7 +50,7 @@ TEST(RandomJobTest, OutputIsExactWhateverDies) {
             << checkpoints << " checkpoints, " << savepoints << " savepoints\ncrashes at:\n";
   for (const auto& [site, crashes] : coverage) std::cout << "  " << site << ": " << crashes << "\n";
   if (count < 2000) return;
-  for (const std::string_view site : FaultSites()) {
+  for (const std::string_view site : SimulatedFaultSites()) {
     EXPECT_TRUE(coverage.contains(std::string(site) + ", power")) << "no power loss at " << site;
     EXPECT_TRUE(coverage.contains(std::string(site) + ", process")) << "no process died at " << site;
   }

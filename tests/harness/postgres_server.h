@@ -5,11 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "tests/harness/child_process.h"
 
-namespace weir::integration {
+namespace weir::harness {
 
 // One cell: nothing is NULL.
 struct PostgresAnswer {
@@ -26,18 +27,28 @@ class PostgresServer {
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
 
+  // It ends as by a crash, all sessions with it; what was committed is there when it comes back.
+  void Crash();
+  Status Restart();
+  // What others reach it by.
+  std::string conninfo() const { return "host=" + folder_ + " user=weir dbname=postgres"; }
+
   Status Run(const std::string& sql);
+  // Its rows, cells joined by '|', "null" for NULL; the error, if it has one.
+  std::vector<std::string> Query(const std::string& sql);
+  // Begins and does not wait; Settle does.
+  void Begin(const std::string& sql);
+  void Settle();
   // SELECT (expression)::text, pg_typeof(expression) FROM <from>.
   PostgresAnswer Ask(const std::string& expression, const std::string& from);
 
  private:
-  PostgresServer(std::string folder, harness::ChildProcess process)
-      : folder_(std::move(folder)), process_(std::move(process)) {}
+  explicit PostgresServer(std::string folder) : folder_(std::move(folder)) {}
   Status Connect();
 
   std::string folder_;
-  harness::ChildProcess process_;
-  void* connection_ = nullptr;  // PGconn
+  std::optional<ChildProcess> process_;  // nothing: it has crashed
+  void* connection_ = nullptr;           // PGconn
 };
 
-}  // namespace weir::integration
+}  // namespace weir::harness

@@ -1,4 +1,4 @@
-#include "tests/integration/expression_postgres_server.h"
+#include "tests/harness/postgres_server.h"
 
 #include <libpq-fe.h>
 #include <pwd.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace weir::integration {
+namespace weir::harness {
 namespace {
 
 constexpr std::chrono::seconds kStartTimeout{60};
@@ -53,28 +53,41 @@ Result<std::string> MakeFolder() {
 Result<std::unique_ptr<PostgresServer>> PostgresServer::Start() {
   WEIR_ASSIGN_OR_RETURN(const std::string folder, MakeFolder());
   const std::string log = folder + "/log";
-  WEIR_ASSIGN_OR_RETURN(harness::ChildProcess initdb,
-                        harness::ChildProcess::Start(
-                            {.arguments = Unprivileged({FindProgram("initdb"), "-D", folder + "/data", "-U", "weir",
-                                                        "-A", "trust", "--locale=C", "--encoding=UTF8", "--no-sync"}),
-                             .environment = {},
-                             .output_path = log}));
-  if (initdb.Wait(kStartTimeout) != 0) return Error(Status::Unavailable("initdb failed, see " + log));
   WEIR_ASSIGN_OR_RETURN(
-      harness::ChildProcess process,
-      harness::ChildProcess::Start(
-          {.arguments = Unprivileged({FindProgram("postgres"), "-D", folder + "/data", "-k", folder, "-c",
-                                      "listen_addresses=", "-c", "fsync=off", "-c", "TimeZone=UTC", "-c",
-                                      "log_min_messages=panic", "-c", "log_min_error_statement=panic"}),
-           .environment = {},
-           .output_path = log}));
-  std::unique_ptr<PostgresServer> server(new PostgresServer(folder, std::move(process)));
-  WEIR_RETURN_IF_ERROR(server->Connect());
+      ChildProcess initdb,
+      ChildProcess::Start({.arguments = Unprivileged({FindProgram("initdb"), "-D", folder + "/data", "-U", "weir", "-A",
+                                                      "trust", "--locale=C", "--encoding=UTF8", "--no-sync"}),
+                           .environment = {},
+                           .output_path = log}));
+  if (initdb.Wait(kStartTimeout) != 0) return Error(Status::Unavailable("initdb failed, see " + log));
+  std::unique_ptr<PostgresServer> server(new PostgresServer(folder));
+  WEIR_RETURN_IF_ERROR(server->Restart());
   return server;
 }
 
+Status PostgresServer::Restart() {
+  WEIR_ASSIGN_OR_RETURN(ChildProcess process,
+                        ChildProcess::Start({.arguments = Unprivileged(
+                                                 {FindProgram("postgres"), "-D", folder_ + "/data", "-k", folder_, "-c",
+                                                  "listen_addresses=", "-c", "fsync=off", "-c", "TimeZone=UTC", "-c",
+                                                  "log_min_messages=panic", "-c", "log_min_error_statement=panic"}),
+                                             .environment = {},
+                                             .output_path = folder_ + "/log"}));
+  process_.emplace(std::move(process));
+  return Connect();
+}
+
+void PostgresServer::Crash() {
+  if (connection_ != nullptr) PQfinish(static_cast<PGconn*>(connection_));
+  connection_ = nullptr;
+  if (!process_.has_value()) return;
+  process_->Signal(SIGQUIT);
+  process_->Wait(kStartTimeout);
+  process_.reset();
+}
+
 Status PostgresServer::Connect() {
-  const std::string parameters = "host=" + folder_ + " user=weir dbname=postgres";
+  const std::string parameters = conninfo();
   std::string error;
   for (auto waited = std::chrono::milliseconds(0); waited < kStartTimeout; waited += kPollInterval) {
     PGconn* connection = PQconnectdb(parameters.c_str());
@@ -85,16 +98,14 @@ Status PostgresServer::Connect() {
     }
     error = PQerrorMessage(connection);
     PQfinish(connection);
-    if (!process_.Running()) return Status::Unavailable("the server ended, see " + folder_ + "/log");
+    if (!process_->Running()) return Status::Unavailable("the server ended, see " + folder_ + "/log");
     std::this_thread::sleep_for(kPollInterval);
   }
   return Status::Unavailable("the server does not answer: " + error);
 }
 
 PostgresServer::~PostgresServer() {
-  if (connection_ != nullptr) PQfinish(static_cast<PGconn*>(connection_));
-  process_.Signal(SIGQUIT);
-  process_.Wait(kStartTimeout);
+  Crash();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
@@ -106,6 +117,27 @@ Status PostgresServer::Run(const std::string& sql) {
   PQclear(result);
   if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return Status::Ok();
   return Status::Internal(error + " for: " + sql);
+}
+
+std::vector<std::string> PostgresServer::Query(const std::string& sql) {
+  PGresult* result = PQexec(static_cast<PGconn*>(connection_), sql.c_str());
+  std::vector<std::string> lines;
+  if (PQresultStatus(result) != PGRES_TUPLES_OK) lines.push_back(PQresultErrorMessage(result));
+  for (int row = 0; row < PQntuples(result); ++row) {
+    std::string& line = lines.emplace_back();
+    for (int column = 0; column < PQnfields(result); ++column) {
+      if (column > 0) line += '|';
+      line += PQgetisnull(result, row, column) != 0 ? "null" : PQgetvalue(result, row, column);
+    }
+  }
+  PQclear(result);
+  return lines;
+}
+
+void PostgresServer::Begin(const std::string& sql) { PQsendQuery(static_cast<PGconn*>(connection_), sql.c_str()); }
+
+void PostgresServer::Settle() {
+  while (PGresult* result = PQgetResult(static_cast<PGconn*>(connection_))) PQclear(result);
 }
 
 PostgresAnswer PostgresServer::Ask(const std::string& expression, const std::string& from) {
@@ -124,4 +156,4 @@ PostgresAnswer PostgresServer::Ask(const std::string& expression, const std::str
   return answer;
 }
 
-}  // namespace weir::integration
+}  // namespace weir::harness

@@ -1,0 +1,56 @@
+// What a definition may say about a postgres sink. The structs' members are the JSON keys; OptionSpecs carry the
+// documentation. Pure; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "connectors/postgres/client.h"
+#include "operators/options.h"
+
+namespace weir::connectors {
+
+// `orders` is public.orders; parts are case sensitive, and one with a dot or a quote is written in double quotes, as in
+// SQL: sales."Q1.2026".
+struct PostgresTableName {
+  std::string schema;
+  std::string table;
+  static Result<PostgresTableName> Parse(std::string_view text);
+  std::string Quoted() const;  // "sales"."Q1.2026", each part in quotes
+  std::string ToString() const { return schema + "." + table; }
+  friend bool operator==(const PostgresTableName&, const PostgresTableName&) = default;
+};
+
+// Where rows go and how: sealed with them into their segment.
+struct PostgresTarget {
+  PostgresTableName table = {};
+  bool upsert = false;                // otherwise append
+  std::vector<std::string> key = {};  // of an upsert; empty: the table's primary key
+  std::string version_column = {};    // of an upsert: a row never overwrites one with a greater value here; empty: none
+  friend bool operator==(const PostgresTarget&, const PostgresTarget&) = default;
+};
+
+// Of the whole connection: all sinks of a job on one database say the same.
+struct PostgresPolicies {
+  bool ignore_unknown_columns = false;              // otherwise a column that the table lacks refuses its rows
+  std::optional<PostgresTableName> dead_letters{};  // nothing: a row that the server refuses stops the job
+};
+
+struct PostgresSinkOptions {
+  PostgresConnection connection;
+  PostgresTarget target;
+  PostgresPolicies policies;
+  std::string marker_schema;
+  Duration fence_timeout{};  // how long a fence waits for the holder of the marker's row before it ends it
+  bool exactly_once = true;
+};
+
+std::vector<operators::OptionSpec> PostgresSinkOptionSpecs();
+void CheckPostgresSinkOptions(const operators::Options& options, const PostgresClientFactory& factory,
+                              operators::Problems& problems);
+// Of options that passed the check.
+PostgresSinkOptions ParsePostgresSinkOptions(const operators::Options& options);
+
+}  // namespace weir::connectors

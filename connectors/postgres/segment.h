@@ -1,0 +1,55 @@
+// Rows for PostgreSQL in an output segment (checkpoint/sealed_file.h), or in memory on their way to a Worker. A
+// sequence of frames; integers are varints, texts a length and bytes (base/bytes.h):
+//
+//   'T' schema table flags count key... version   the target of the rows that follow: flags 1: upsert; the key's
+//                                                 columns; the version column or an empty text
+//   'C' count name...                             the names of the columns that follow
+//   'R' kind value...                             a row, kind 0..3 for +I -U +U -D; a value for each column:
+//                                                 0 absent, 1 NULL, n + 2 and n bytes of text as PostgreSQL reads it
+//   'S'                                           end
+//
+// A file that ends without 'S', or holds anything else, is damaged.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file_system.h"
+#include "base/status.h"
+#include "connectors/postgres/options.h"
+#include "operators/batch.h"
+
+namespace weir::connectors {
+
+void AppendSegmentTarget(std::string& out, const PostgresTarget& target);
+void AppendSegmentColumns(std::string& out, const std::vector<std::string>& columns);
+// The row's frame. InvalidArgument for a value that PostgreSQL can't have: text with a null character.
+Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row);
+void AppendPostgresSegmentEnd(std::string& out);
+
+// A value as PostgreSQL reads it: bytes as \x0a1b, numbers with their exact digits, dates and times as it prints them.
+void AppendPostgresText(std::string& out, const operators::Value& value);
+
+struct SegmentValue {
+  bool absent = false;
+  std::optional<std::string_view> text;  // nothing: absent or NULL
+};
+struct SegmentRow {
+  const PostgresTarget& target;
+  const std::vector<std::string>& columns;
+  operators::RowKind kind{};
+  std::span<const SegmentValue> values;  // one for each column
+};
+using TakeSegmentRow = std::function<Status(const SegmentRow& row)>;
+
+// Gives the rows of the file `path` to `take` in order; what they point to is valid during the call. Stops at its first
+// error, which comes back. Corruption names the file and the byte. Blocks: a committer's thread.
+Status ReadPostgresSegment(FileSystem& fs, const std::string& path, const TakeSegmentRow& take);
+// The same for frames in memory, which end without 'S'.
+Status ReadPostgresRows(std::string_view frames, const TakeSegmentRow& take);
+
+}  // namespace weir::connectors

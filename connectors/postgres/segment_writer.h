@@ -1,0 +1,51 @@
+// The `postgres` sink's writer for exactly-once delivery: rows go to an output segment, one a barrier, which the
+// committer brings to the database when the checkpoint is durable. Runs on its task's thread; the file is written by a
+// Worker.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "connectors/background_files.h"
+#include "connectors/postgres/options.h"
+#include "connectors/postgres/row_frames.h"
+#include "connectors/postgres/target_check.h"
+#include "operators/sink.h"
+
+namespace weir::connectors {
+
+class PostgresSegmentWriter final : public operators::SinkWriter {
+ public:
+  // `system`: the identity that the committables carry.
+  PostgresSegmentWriter(PostgresSinkOptions options, std::string system, PostgresClientFactory& factory);
+  ~PostgresSegmentWriter() override;
+
+  Status Open(operators::WriterContext& context) override;
+  bool CanWrite() override;
+  Status Write(operators::Batch batch) override;
+  Status Flush() override;
+  Result<bool> ReadyForBarrier() override;
+  Result<std::vector<checkpoint::Committable>> PrepareCommit(CheckpointId checkpoint) override;
+
+ private:
+  Status FirstError();
+
+  // Set once.
+  const PostgresSinkOptions options_;
+  const std::string system_;
+  PostgresClientFactory& factory_;
+  std::string uid_;
+  std::string stem_;
+
+  // The task's thread only.
+  PostgresRowFrames frames_;
+  operators::SchemaPtr checked_;  // the schema whose columns were looked up
+  std::string segment_;           // name of the open one; empty: none is open
+  uint64_t segment_rows_ = 0;
+  uint64_t sequence_ = 0;  // of the next segment
+  std::unique_ptr<BackgroundFiles> files_;
+  std::unique_ptr<PostgresTargetCheck> check_;
+};
+
+}  // namespace weir::connectors

@@ -1,0 +1,51 @@
+// The SQL text of the sink's statements, and what it is made from: the target's columns by its catalogue. Identifiers
+// are always quoted, values always bound: each column's values are one array of texts that the server casts to the
+// column's type. Pure functions; any thread.
+//
+//   INSERT INTO "public"."t" AS t ("id", "n") SELECT r.c0::bigint, r.c1::text FROM unnest($1::text[], $2::text[])
+//   AS r(c0, c1) ON CONFLICT ("id") DO UPDATE SET "n" = EXCLUDED."n"
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "connectors/postgres/client.h"
+#include "connectors/postgres/options.h"
+
+namespace weir::connectors {
+
+std::string QuotedIdentifier(std::string_view name);
+
+struct TableColumn {
+  std::string name;
+  std::string type;              // as a cast names it, without a length: "bigint", "character varying"
+  bool generated = false;        // computed by the server: never written
+  bool always_identity = false;  // written by OVERRIDING SYSTEM VALUE, never updated
+  bool is_number = false;
+  bool is_integer() const { return type == "bigint" || type == "integer" || type == "smallint"; }
+};
+
+struct TargetTable {
+  PostgresTableName name;
+  std::vector<TableColumn> columns = {};
+  std::vector<std::string> primary_key = {};
+
+  std::optional<size_t> Find(std::string_view column) const;
+  std::string ColumnList() const;  // "id, n", for messages
+};
+
+// Asks the catalogue. FailedPrecondition if there is no such table.
+Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTableName& name);
+
+Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name);
+
+// `columns`: of `table`, those that the rows have. `target.key` is not empty if it is an upsert.
+std::string InsertSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns);
+// `columns`: the key's, and then the version column if older deletions must not remove newer rows.
+std::string DeleteSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns);
+
+}  // namespace weir::connectors

@@ -1,0 +1,57 @@
+#include "connectors/postgres/target_check.h"
+
+#include <utility>
+
+namespace weir::connectors {
+namespace {
+
+Result<TargetTable> FindTarget(const PostgresSinkOptions& options, PostgresClientFactory& factory) {
+  WEIR_ASSIGN_OR_RETURN(const auto session, factory.Connect(options.connection));
+  WEIR_ASSIGN_OR_RETURN(TargetTable table, LoadTargetTable(*session, options.target.table));
+  if (options.target.upsert && options.target.key.empty() && table.primary_key.empty()) {
+    return Error(Status::FailedPrecondition("table " + table.name.ToString() +
+                                            " has no primary key: mode upsert needs one, or the option key"));
+  }
+  std::vector<std::string> needed = options.target.key;
+  if (!options.target.version_column.empty()) needed.push_back(options.target.version_column);
+  for (const std::string& column : needed) {
+    if (table.Find(column).has_value()) continue;
+    return Error(Status::FailedPrecondition("table " + table.name.ToString() + " has no column \"" + column +
+                                            "\"; its columns: " + table.ColumnList()));
+  }
+  return table;
+}
+
+}  // namespace
+
+PostgresTargetCheck::PostgresTargetCheck(const PostgresSinkOptions& options, PostgresClientFactory& factory,
+                                         const operators::WriterContext& context)
+    : options_(options),
+      factory_(factory),
+      answer_(*context.wakeup),
+      worker_(context.workers->NewWorker("postgres-table")) {
+  worker_->Submit([this] { answer_.Post(FindTarget(options_, factory_)); });
+}
+
+PostgresTargetCheck::~PostgresTargetCheck() = default;
+
+Status PostgresTargetCheck::Take() {
+  if (std::optional<Result<TargetTable>> answer = answer_.Take()) result_ = std::move(*answer);
+  if (!result_.has_value() || result_->has_value()) return {};
+  return result_->error().code() == StatusCode::kUnavailable ? Status::Ok() : result_->error();
+}
+
+Status PostgresTargetCheck::CheckColumns(const operators::Schema& schema) {
+  WEIR_RETURN_IF_ERROR(Take());
+  if (!result_.has_value() || !result_->has_value() || options_.policies.ignore_unknown_columns) return {};
+  const TargetTable& table = **result_;
+  for (const std::string& column : schema.columns()) {
+    if (table.Find(column).has_value()) continue;
+    return Status::FailedPrecondition("table " + table.name.ToString() + " has no column \"" + column +
+                                      "\", which the rows have; its columns: " + table.ColumnList() +
+                                      " (unknown-columns: ignore leaves it out)");
+  }
+  return {};
+}
+
+}  // namespace weir::connectors

@@ -1,0 +1,144 @@
+#include "tests/integration/postgres_world.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "connectors/postgres/libpq_client.h"
+#include "connectors/postgres/sink.h"
+#include "operators/options_check.h"
+
+namespace weir::postgres_test {
+
+using operators::RawKind;
+using operators::RawValue;
+
+RawValue Text(std::string text) {
+  RawValue value;
+  value.kind = RawKind::kString;
+  value.text = std::move(text);
+  return value;
+}
+
+RawValue List(const std::vector<std::string>& texts) {
+  RawValue value;
+  value.kind = RawKind::kList;
+  for (const std::string& text : texts) value.list.push_back(Text(text));
+  return value;
+}
+
+std::vector<std::string> ProblemsOf(const Definition& definition, operators::Options* options) {
+  const auto factory = connectors::NewLibpqClientFactory();
+  const operators::SinkType type = connectors::PostgresSinkType(*factory);
+  RawValue object;
+  object.kind = RawKind::kObject;
+  object.members = definition;
+  for (auto& [name, member] : object.members) member.path = "/" + name;
+  operators::Problems problems;
+  operators::Options checked = operators::CheckOptions(object, type.options, problems);
+  if (problems.empty()) type.check(checked, problems);
+  std::vector<std::string> lines;
+  for (const operators::Problem& problem : problems) {
+    lines.push_back(problem.path + ": " + problem.message + " (" + problem.value + ")");
+  }
+  if (options != nullptr) *options = std::move(checked);
+  return lines;
+}
+
+PostgresWorld::PostgresWorld() : factory_(connectors::NewLibpqClientFactory()) {
+  EXPECT_EQ(fs_.CreateDirectories(output_).ToString(), "ok");
+  Run("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+}
+
+PostgresWorld::~PostgresWorld() = default;
+
+harness::PostgresServer& PostgresWorld::server() {
+  static const std::unique_ptr<harness::PostgresServer> server = [] {
+    auto started = harness::PostgresServer::Start();
+    if (!started.has_value()) {
+      std::cerr << "no PostgreSQL: " << started.error().ToString() << "\n";
+      std::exit(1);
+    }
+    return std::move(*started);
+  }();
+  return *server;
+}
+
+void PostgresWorld::Run(const std::string& sql) { EXPECT_EQ(server().Run(sql).ToString(), "ok"); }
+
+PostgresJob::PostgresJob(PostgresWorld& world, Definition definition, uint64_t attempt, std::string job)
+    : world_(world), attempt_(attempt), job_(std::move(job)) {
+  definition.emplace_back("connection", Text(world.server().conninfo()));
+  operators::Options options;
+  EXPECT_EQ(ProblemsOf(definition, &options), std::vector<std::string>());
+  sink_ = std::move(*connectors::PostgresSinkType(world.factory()).create(options));
+  writer_ = std::move(*sink_->CreateWriter());
+}
+
+Status PostgresJob::Start() {
+  context_ = {.job = job_,
+              .uid = "out",
+              .subtask = 0,
+              .parallelism = 1,
+              .attempt = {attempt_, attempt_},
+              .file_system = &world_.file_system(),
+              .output_folder = world_.output_folder(),
+              .segment_stem = job_ + "-" + std::to_string(attempt_) + "-",
+              .clock = &world_.clock(),
+              .workers = &world_.workers(),
+              .wakeup = &wakeup_,
+              .metrics = &metrics_};
+  WEIR_RETURN_IF_ERROR(writer_->Open(context_));
+  world_.workers().RunAll();
+  if (sink_->system().empty()) return {};
+  WEIR_ASSIGN_OR_RETURN(committer_, sink_->CreateCommitter({.job = job_,
+                                                            .attempt = context_.attempt,
+                                                            .file_system = &world_.file_system(),
+                                                            .output_folder = world_.output_folder(),
+                                                            .clock = &world_.clock()}));
+  WEIR_ASSIGN_OR_RETURN(const auto peeked, committer_->Peek());
+  WEIR_RETURN_IF_ERROR(committer_->Fence());
+  WEIR_ASSIGN_OR_RETURN(const auto marker, committer_->ReadMarker());
+  number_ = marker.has_value() ? marker->checkpoint.number : 0;
+  return committer_->Sign(MarkerOf(number_), {});
+}
+
+Status PostgresJob::Write(const std::vector<std::string>& columns, const std::vector<TestRow>& rows) {
+  operators::Batch batch(std::make_shared<const operators::Schema>(columns), rows.size());
+  for (const TestRow& row : rows) {
+    operators::Value* values = batch.AddRow(row.kind, {});
+    std::copy(row.values.begin(), row.values.end(), values);
+  }
+  EXPECT_TRUE(writer_->CanWrite());
+  return writer_->Write(std::move(batch));
+}
+
+Result<std::vector<checkpoint::Committable>> PostgresJob::Seal() {
+  for (int i = 0; i < 2; ++i) {
+    WEIR_ASSIGN_OR_RETURN(const bool ready, writer_->ReadyForBarrier());
+    if (ready) return writer_->PrepareCommit({number_ + 1, {}});
+    world_.workers().RunAll();
+  }
+  return Error(Status::Internal("not ready for the barrier"));
+}
+
+Status PostgresJob::Apply(const std::vector<checkpoint::Committable>& sealed) {
+  const Status status = committer_->Apply(MarkerOf(number_ + 1), sealed);
+  if (status.ok()) ++number_;
+  return status;
+}
+
+Status PostgresJob::Checkpoint() {
+  WEIR_ASSIGN_OR_RETURN(const auto sealed, Seal());
+  return sealed.empty() ? Status::Ok() : Apply(sealed);
+}
+
+checkpoint::Marker PostgresJob::MarkerOf(uint64_t number) const {
+  return {.job = job_,
+          .storage = {.high = 3, .low = 4},
+          .attempt = {attempt_, attempt_},
+          .checkpoint = {.number = number, .id = {.high = number, .low = 9}}};
+}
+
+}  // namespace weir::postgres_test

@@ -1,0 +1,95 @@
+// A postgres sink as the runtime drives it, by hand, on a real server: writers whose workers run when asked,
+// committers, checkpoints. One thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "connectors/postgres/client.h"
+#include "operators/raw_value.h"
+#include "operators/registry.h"
+#include "tests/harness/postgres_server.h"
+#include "tests/simulation/manual_worker.h"
+#include "tests/simulation/sim_file_system.h"
+
+namespace weir::postgres_test {
+
+using Definition = std::vector<std::pair<std::string, operators::RawValue>>;
+operators::RawValue Text(std::string text);
+operators::RawValue List(const std::vector<std::string>& texts);
+// One line a problem.
+std::vector<std::string> ProblemsOf(const Definition& definition, operators::Options* options = nullptr);
+
+// "+I" and a value for each column; text of values lives as long as the program's literals.
+struct TestRow {
+  operators::RowKind kind = operators::RowKind::kInsert;
+  std::vector<operators::Value> values;
+};
+inline operators::Value Int(int64_t number) { return operators::Value::Int64(number); }
+inline operators::Value String(std::string_view text) {
+  return operators::Value::Text(operators::ValueType::kString, text);
+}
+inline operators::Value Number(std::string_view text) {
+  return operators::Value::Text(operators::ValueType::kDecimal, text);
+}
+
+// A server for the whole program; its tables are dropped for each world.
+class PostgresWorld {
+ public:
+  PostgresWorld();
+  ~PostgresWorld();
+
+  harness::PostgresServer& server();
+  connectors::PostgresClientFactory& factory() { return *factory_; }
+  std::vector<std::string> Query(const std::string& sql) { return server().Query(sql); }
+  // Fails the test if the server refuses.
+  void Run(const std::string& sql);
+  simulation::SimFileSystem& file_system() { return fs_; }
+  simulation::ManualWorkerFactory& workers() { return workers_; }
+  const std::string& output_folder() const { return output_; }
+  const Clock& clock() const { return clock_; }
+
+ private:
+  const SystemClock clock_;
+  const std::string output_ = "/storage/output";
+  simulation::SimFileSystem fs_{3};
+  simulation::ManualWorkerFactory workers_;
+  std::unique_ptr<connectors::PostgresClientFactory> factory_;
+};
+
+// One start of a job: a sink, its writer and its committer.
+class PostgresJob {
+ public:
+  // `connection` is added to the definition. `attempt`: other than 0.
+  PostgresJob(PostgresWorld& world, Definition definition, uint64_t attempt = 1, std::string job = "orders");
+
+  // Opens the writer; exactly once also peeks, fences, reads and signs with the marker found.
+  Status Start();
+  Status Write(const std::vector<std::string>& columns, const std::vector<TestRow>& rows);
+  // A barrier; answers what is sealed.
+  Result<std::vector<checkpoint::Committable>> Seal();
+  // A barrier, and what is sealed is applied as the next checkpoint.
+  Status Checkpoint();
+  // Only this; number of the newest checkpoint plus one.
+  Status Apply(const std::vector<checkpoint::Committable>& sealed);
+  checkpoint::Marker MarkerOf(uint64_t number) const;
+  checkpoint::Committer& committer() { return *committer_; }
+  operators::Sink& sink() { return *sink_; }
+
+ private:
+  PostgresWorld& world_;
+  const uint64_t attempt_;
+  const std::string job_;
+  uint64_t number_ = 0;
+  NoWakeup wakeup_;
+  operators::SubtaskMetrics metrics_;
+  operators::WriterContext context_;
+  std::unique_ptr<operators::Sink> sink_;
+  std::unique_ptr<operators::SinkWriter> writer_;
+  std::unique_ptr<checkpoint::Committer> committer_;
+};
+
+}  // namespace weir::postgres_test
