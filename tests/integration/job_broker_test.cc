@@ -84,8 +84,9 @@ TEST_F(JobBrokerTest, AJobStoppedWhileItsBrokerIsDeadEndsAndGoesOnExactly) {
     const std::optional<int> code = weir.Stop();
     EXPECT_TRUE(code == 0 || code == 5) << code.value_or(-1) << "\n" << weir.Output();
     if (code == 5) {
-      ExpectSays(weir.Output(), {"stopped without a last checkpoint: the next start goes on from checkpoint"});
-      ends_ms.push_back(WallMs());
+      const bool cut = !weir.Says("stopped without a last checkpoint: the next start goes on from checkpoint");
+      EXPECT_TRUE(!cut || weir.Says("rows wait for kafka:")) << weir.Output();
+      if (!cut) ends_ms.push_back(WallMs());
     }
     ASSERT_EQ(broker_.Restart().ToString(), "ok");
   }
