@@ -161,7 +161,7 @@ void SimPostgres::Orphan(uint64_t pid) {
 void SimPostgres::RunOrphans() {
   std::vector<uint64_t> due;
   for (const auto& [pid, backend] : backends_) {
-    if (backend.orphaned && random_->OneIn(3)) due.push_back(pid);
+    if (backend.orphaned && random_->OneIn(15)) due.push_back(pid);
   }
   for (const uint64_t pid : due) {
     const std::function<void()> late = std::exchange(backends_[pid].late, {});
