@@ -39,7 +39,7 @@ const std::map<std::string, std::vector<std::string>>& Direction() {
       {"operators", {"base/", "state/", "checkpoint/", "operators/"}},
       {"connectors",
        {"base/", "operators/", "checkpoint/barrier.h", "checkpoint/committable.h", "checkpoint/committer.h",
-        "connectors/"}},
+        "checkpoint/sealed_file.h", "connectors/"}},
       {"jobs", {"base/", "state/", "checkpoint/", "operators/", "connectors/", "jobs/"}},
   };
   return direction;
