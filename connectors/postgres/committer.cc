@@ -95,21 +95,30 @@ Status PostgresCommitter::MakeMarkerTable() {
   return there_now.value_or(false) ? Status::Ok() : made.WithContext("table " + marker_name_.ToString());
 }
 
+// From the owner just read to a new one: what a lost session has sent to do the same comes too late, whenever it is
+// done.
 Status PostgresCommitter::TakeRow() {
+  WEIR_ASSIGN_OR_RETURN(const PostgresAnswer before,
+                        session_->ExecuteOne({.sql = "SELECT owner::text FROM " + markers_ + " WHERE job = $1",
+                                              .parameters = {PostgresParameter::Text(context_.job)}}));
+  PostgresParameter owner;
+  if (!before.rows.empty() && before.rows[0][0].has_value()) owner.text = *before.rows[0][0];
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.fence_timeout).count();
-  const std::vector<PostgresParameter> job = {PostgresParameter::Text(context_.job)};
   const std::vector<PostgresStatement> statements = {
       {"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"},
       {"SET LOCAL lock_timeout = " + std::to_string(ms)},
-      {"INSERT INTO " + markers_ + " (job) VALUES ($1) ON CONFLICT (job) DO NOTHING", job},
-      {"UPDATE " + markers_ +
+      {.sql = "INSERT INTO " + markers_ + " (job) VALUES ($1) ON CONFLICT (job) DO NOTHING",
+       .parameters = {PostgresParameter::Text(context_.job)}},
+      {.sql =
+           "UPDATE " + markers_ +
            " SET owner = gen_random_uuid(), backend = pg_backend_pid(), backend_start = (SELECT a.backend_start FROM "
-           "pg_stat_activity AS a WHERE a.pid = pg_backend_pid()) WHERE job = $1 RETURNING owner::text",
-       job},
+           "pg_stat_activity AS a WHERE a.pid = pg_backend_pid()) WHERE job = $1 AND owner IS NOT DISTINCT FROM "
+           "$2::uuid RETURNING owner::text",
+       .parameters = {PostgresParameter::Text(context_.job), owner}},
       {"COMMIT"}};
-  const auto done = session_->Execute(statements);
-  if (!done.has_value()) return done.error();
-  owner_ = done->at(3).rows.at(0).at(0).value_or("");
+  WEIR_ASSIGN_OR_RETURN(const std::vector<PostgresAnswer> done, session_->Execute(statements));
+  if (done[3].rows.empty()) return Status::Unavailable("another start has fenced at the same time");
+  owner_ = done[3].rows[0][0].value_or("");
   return {};
 }
 

@@ -1,8 +1,10 @@
 // Whole jobs into a real PostgreSQL that crashes and comes back, refuses rows, or has lost the job's marker.
 // WEIR_TORTURE=1 crashes it more often.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include "base/random.h"
@@ -15,6 +17,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Lines = std::vector<std::string>;
+
+constexpr int kTakenOver = 4;
 
 std::unique_ptr<harness::PostgresServer> StartPostgres() {
   auto server = harness::PostgresServer::Start();
@@ -125,6 +129,51 @@ TEST_F(JobPostgresTest, AMarkerThatIsGoneRefusesTheStart) {
   EXPECT_EQ(refused.code, kStartRefused) << refused.output;
   ExpectSays(refused.output, {"postgres:", "marker"});
   EXPECT_EQ(postgres_->Query("SELECT * FROM t ORDER BY id"), (Lines{"1", "2"}));
+}
+
+// Scenarios 13 and 18: the copy that holds the newest checkpoint takes over, an older one is refused and disturbs
+// nobody.
+TEST_F(JobPostgresTest, OfTwoCopiesTheNewestTakesOverAndAnOlderOneIsRefused) {
+  ASSERT_TRUE(postgres_->Run("CREATE TABLE t (id bigint)").ok());
+  folder_.Write("in-1.jsonl", "");
+  const auto job_in = [&](const std::string& storage) {
+    Json job = TableJob({{"mode", "append"}});
+    job["sources"] = {FileSource(folder_, "in", "in-*.jsonl", true)};
+    job["checkpoint"]["storage"] = folder_.Path(storage);
+    return WriteJob(folder_, job, storage + ".json");
+  };
+  const auto bring = [&](int id) {
+    folder_.Append("in-1.jsonl", "{\"id\":" + std::to_string(id) + "}\n");
+    const Lines wanted = {std::to_string(id) + "|" + std::to_string(id)};
+    EXPECT_TRUE(Eventually(seconds(30), [&] { return postgres_->Query("SELECT max(id), count(*) FROM t") == wanted; }));
+  };
+  const auto copy = [&](const std::string& to) {
+    const std::filesystem::path from = folder_.Path("first");
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(from)) {
+      const std::filesystem::path target = folder_.Path(to) / std::filesystem::relative(entry.path(), from);
+      std::filesystem::create_directories(target.parent_path());
+      if (entry.is_regular_file()) std::filesystem::copy_file(entry.path(), target);  // not the control socket
+    }
+  };
+  Weir first(folder_, {"run", job_in("first"), "--quiet"});
+  bring(1);
+  first.Signal(SIGSTOP);  // so that nothing moves
+  copy("older");
+  first.Signal(SIGCONT);
+  bring(2);
+  bring(3);
+  const Ended refused = RunToEnd(folder_, {"run", job_in("older"), "--quiet"});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  bring(4);
+  first.Signal(SIGSTOP);
+  copy("newest");
+  Weir second(folder_, {"run", job_in("newest"), "--quiet"});
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return second.Says("goes on from"); })) << second.Output();
+  first.Signal(SIGCONT);
+  bring(5);
+  EXPECT_EQ(first.Wait(seconds(30)), kTakenOver) << first.Output();
+  bring(6);
+  EXPECT_EQ(second.Stop(), kOk) << second.Output();
 }
 
 TEST_F(JobPostgresTest, AtLeastOnceEndsInTheSameTableWhateverHappens) {

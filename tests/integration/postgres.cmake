@@ -1,9 +1,12 @@
 # The postgres sink on a PostgreSQL that the test starts.
 weir_add_library(weir_postgres_world
-  SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/postgres_world.cc
+  SOURCES
+    ${PROJECT_SOURCE_DIR}/tests/simulation/sim_postgres.cc
+    ${CMAKE_CURRENT_SOURCE_DIR}/postgres_world.cc
   LINK weir_connectors weir_test_servers weir_simulated_ports
   PRIVATE_LINK GTest::gtest)
 weir_add_test(postgres_sink_test
   ${CMAKE_CURRENT_SOURCE_DIR}/postgres_committer_test.cc
+  ${CMAKE_CURRENT_SOURCE_DIR}/postgres_conformance_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/postgres_sink_test.cc
   LINK weir_postgres_world LABEL integration TIMEOUT 300 WHOLE)

@@ -1,5 +1,4 @@
-// The exactly-once half of the postgres sink on a real server: rows and marker in one transaction, fences, takeovers,
-// commits whose result nobody knows.
+// What only a real server can show of the exactly-once half of the postgres sink.
 #include <gtest/gtest.h>
 
 #include "base/fault_site.h"
@@ -32,82 +31,9 @@ class PostgresCommitterTest : public testing::Test {
     return job.Seal().value_or(std::vector<checkpoint::Committable>());
   }
   Lines Ids() { return world_.Query("SELECT id FROM t ORDER BY id"); }
-  // Ends all sessions but the test's own, at the named place.
-  void EndSessionsAt(const std::string& site) {
-    ArmFaultSites([this, site](std::string_view reached) {
-      if (reached == site) EndSessions();
-    });
-  }
-  void EndSessions() {
-    world_.Query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'weir'");
-  }
 
-  PostgresWorld world_;
+  RealPostgresWorld world_;
 };
-
-TEST_F(PostgresCommitterTest, TheMarkerIsWhatWasSignedOrApplied) {
-  const auto job = NewJob(1);
-  ASSERT_EQ(job->Start().ToString(), "ok");
-  EXPECT_EQ(job->committer().ReadMarker()->value(), job->MarkerOf(0));
-  ASSERT_EQ(job->Apply(Sealed(*job, 1)).ToString(), "ok");
-  EXPECT_EQ(job->committer().ReadMarker()->value(), job->MarkerOf(1));
-  ASSERT_EQ(job->Apply(Sealed(*job, 2)).ToString(), "ok");
-  EXPECT_EQ(job->committer().Peek()->value(), job->MarkerOf(2));
-  EXPECT_EQ(Ids(), (Lines{"1", "2"}));
-}
-
-TEST_F(PostgresCommitterTest, AFirstStartFindsNoMarkerAndAFenceLeavesNone) {
-  const auto job = NewJob(1);
-  const auto committer = *job->sink().CreateCommitter({.job = "orders",
-                                                       .attempt = {1, 1},
-                                                       .file_system = &world_.file_system(),
-                                                       .output_folder = world_.output_folder(),
-                                                       .clock = &world_.clock()});
-  EXPECT_FALSE(committer->Peek()->has_value());
-  EXPECT_EQ(world_.Query("SELECT to_regclass('weir_markers')"), (Lines{"null"}));
-  ASSERT_EQ(committer->Fence().ToString(), "ok");
-  EXPECT_FALSE(committer->ReadMarker()->has_value());
-  EXPECT_FALSE(committer->Peek()->has_value());
-}
-
-TEST_F(PostgresCommitterTest, WhoIsFencedAppliesNothing) {
-  const auto first = Started(1);
-  const auto sealed = Sealed(*first, 1);
-  const auto second = Started(2);
-  EXPECT_EQ(first->Apply(sealed).code(), StatusCode::kFenced);
-  EXPECT_EQ(first->committer().Peek()->value(), second->MarkerOf(0));
-  EXPECT_EQ(Ids(), Lines());
-  ASSERT_EQ(second->Apply(sealed).ToString(), "ok");
-  EXPECT_EQ(Ids(), (Lines{"1"}));
-}
-
-TEST_F(PostgresCommitterTest, TwoJobsDoNotMeet) {
-  const auto orders = Started(1);
-  PostgresJob other(world_, {{"table", Text("t")}, {"mode", Text("append")}}, 1, "other");
-  ASSERT_EQ(other.Start().ToString(), "ok");
-  ASSERT_EQ(orders->Apply(Sealed(*orders, 1)).ToString(), "ok");
-  ASSERT_EQ(other.Apply(Sealed(other, 2)).ToString(), "ok");
-  EXPECT_EQ(world_.Query("SELECT job, number FROM weir_markers ORDER BY job"), (Lines{"orders|1", "other|1"}));
-}
-
-TEST_F(PostgresCommitterTest, AFrozenPredecessorWithinItsTransactionIsEnded) {
-  const auto first = Started(1);
-  const auto sealed = Sealed(*first, 1);
-  std::unique_ptr<PostgresJob> second;
-  bool met = false;
-  ArmFaultSites([&](std::string_view site) {
-    if (site != "postgres.before-commit" || met) return;
-    met = true;
-    second = Started(2);  // while the first one stands before its COMMIT
-  });
-  EXPECT_EQ(first->Apply(sealed).code(), StatusCode::kUnavailable);
-  ArmFaultSites({});
-  ASSERT_NE(second, nullptr);
-  EXPECT_EQ(Ids(), Lines());
-  EXPECT_EQ(first->committer().Peek()->value(), second->MarkerOf(0));
-  ASSERT_EQ(second->Apply(sealed).ToString(), "ok");
-  EXPECT_EQ(Ids(), (Lines{"1"}));
-}
 
 TEST_F(PostgresCommitterTest, AHolderThatIsNoneOfOursIsWaitedForAndReported) {
   ASSERT_EQ(Started(1)->Apply({}).ToString(), "ok");
@@ -116,32 +42,6 @@ TEST_F(PostgresCommitterTest, AHolderThatIsNoneOfOursIsWaitedForAndReported) {
   world_.Run("COMMIT");
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_NE(status.message().find("public.weir_markers"), std::string::npos) << status.ToString();
-}
-
-TEST_F(PostgresCommitterTest, AConnectionLostBeforeTheCommitLeavesNothing) {
-  auto job = Started(1);
-  const auto sealed = Sealed(*job, 1);
-  EndSessionsAt("postgres.before-commit");
-  EXPECT_EQ(job->Apply(sealed).code(), StatusCode::kUnavailable);
-  ArmFaultSites({});
-  EXPECT_EQ(job->Apply(sealed).code(), StatusCode::kUnavailable) << "without a fence";
-  EXPECT_EQ(job->committer().Peek()->value(), job->MarkerOf(0));
-  ASSERT_EQ(job->committer().Fence().ToString(), "ok");
-  EXPECT_EQ(job->committer().ReadMarker()->value(), job->MarkerOf(0));
-  ASSERT_EQ(job->committer().Sign(job->MarkerOf(0), {}).ToString(), "ok");
-  ASSERT_EQ(job->Apply(sealed).ToString(), "ok");
-  EXPECT_EQ(Ids(), (Lines{"1"}));
-}
-
-TEST_F(PostgresCommitterTest, AConnectionLostBehindTheCommitIsSeenByTheMarker) {
-  auto job = Started(1);
-  const auto sealed = Sealed(*job, 1);
-  EndSessionsAt("postgres.after-commit");
-  ASSERT_EQ(job->Apply(sealed).ToString(), "ok");
-  ArmFaultSites({});
-  EXPECT_EQ(job->Apply(Sealed(*job, 2)).code(), StatusCode::kUnavailable);
-  EXPECT_EQ(job->committer().Peek()->value(), job->MarkerOf(1));
-  EXPECT_EQ(Ids(), (Lines{"1"}));
 }
 
 // A commit waits for a standby that does not exist: done on this server, its answer never comes.
@@ -169,25 +69,6 @@ TEST_F(PostgresCommitterTest, ACommitWithoutAnAnswerIsKnownByTheMarker) {
   ASSERT_EQ(job->committer().Fence().ToString(), "ok");
   EXPECT_EQ(job->committer().ReadMarker()->value(), job->MarkerOf(1));
   EXPECT_EQ(Ids(), (Lines{"1"}));
-}
-
-TEST_F(PostgresCommitterTest, ARowThatIsGoneFencesAndIsFoundMissing) {
-  const auto job = Started(1);
-  ASSERT_EQ(job->Apply(Sealed(*job, 1)).ToString(), "ok");
-  world_.Run("DELETE FROM weir_markers");
-  EXPECT_EQ(job->Apply(Sealed(*job, 2)).code(), StatusCode::kFenced);
-  EXPECT_FALSE(job->committer().Peek()->has_value());
-  EXPECT_EQ(Ids(), (Lines{"1"}));
-}
-
-TEST_F(PostgresCommitterTest, ADamagedSegmentLeavesNothingBehind) {
-  const auto job = Started(1);
-  std::vector<checkpoint::Committable> sealed = Sealed(*job, 1);
-  const auto more = Sealed(*job, 2);
-  sealed.insert(sealed.end(), more.begin(), more.end());
-  ASSERT_EQ(world_.file_system().Remove(JoinPath(world_.output_folder(), sealed[1].segment)).ToString(), "ok");
-  EXPECT_FALSE(job->Apply(sealed).ok());
-  EXPECT_EQ(Ids(), Lines());
 }
 
 TEST_F(PostgresCommitterTest, AServerThatCanNotBeReachedIsUnavailableAndNoSecretIsTold) {

@@ -36,7 +36,7 @@ class PostgresSinkTest : public testing::Test {
     return job->Checkpoint();
   }
 
-  PostgresWorld world_;
+  RealPostgresWorld world_;
 };
 
 TEST_F(PostgresSinkTest, EveryTypeOfValueArrivesExactly) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -46,14 +47,15 @@ std::vector<std::string> ProblemsOf(const Definition& definition, operators::Opt
   return lines;
 }
 
-PostgresWorld::PostgresWorld() : factory_(connectors::NewLibpqClientFactory()) {
-  EXPECT_EQ(fs_.CreateDirectories(output_).ToString(), "ok");
-  Run("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
-}
+PostgresWorld::PostgresWorld() { EXPECT_EQ(fs_.CreateDirectories(output_).ToString(), "ok"); }
 
 PostgresWorld::~PostgresWorld() = default;
 
-harness::PostgresServer& PostgresWorld::server() {
+RealPostgresWorld::RealPostgresWorld() : factory_(connectors::NewLibpqClientFactory()) {
+  Run("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+}
+
+harness::PostgresServer& RealPostgresWorld::server() {
   static const std::unique_ptr<harness::PostgresServer> server = [] {
     auto started = harness::PostgresServer::Start();
     if (!started.has_value()) {
@@ -65,11 +67,50 @@ harness::PostgresServer& PostgresWorld::server() {
   return *server;
 }
 
-void PostgresWorld::Run(const std::string& sql) { EXPECT_EQ(server().Run(sql).ToString(), "ok"); }
+void RealPostgresWorld::Run(const std::string& sql) { EXPECT_EQ(server().Run(sql).ToString(), "ok"); }
+
+void RealPostgresWorld::CreateTable(const std::string& name, const std::vector<std::string>& columns,
+                                    const std::vector<std::string>& key) {
+  std::string sql;
+  for (const std::string& column : columns) sql += (sql.empty() ? "" : ", ") + column + " text";
+  std::string key_columns;
+  for (const std::string& column : key) key_columns += (key_columns.empty() ? "" : ", ") + column;
+  Run("CREATE TABLE " + name + " (" + sql + (key.empty() ? "" : ", PRIMARY KEY (" + key_columns + ")") + ")");
+}
+
+std::vector<std::string> RealPostgresWorld::Rows(const std::string& table, const std::vector<std::string>& columns) {
+  std::string sql = "SELECT ";
+  for (const std::string& column : columns) sql += (column == columns.front() ? "" : ", ") + column;
+  std::vector<std::string> lines = Query(sql + " FROM " + table);
+  std::ranges::sort(lines);
+  return lines;
+}
+
+void RealPostgresWorld::DeleteMarker(const std::string& job) {
+  Run("DELETE FROM weir_markers WHERE job = '" + job + "'");
+}
+
+void RealPostgresWorld::EndSessions() {
+  Query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'weir'");
+}
+
+std::vector<std::string> SimPostgresWorld::Rows(const std::string& table, const std::vector<std::string>& columns) {
+  std::vector<std::string> lines;
+  for (const simulation::SimPostgres::Row& row : server_.Rows("public." + table)) {
+    std::string& line = lines.emplace_back();
+    for (const std::string& column : columns) {
+      const auto cell = row.find(column);
+      line += (column == columns.front() ? "" : "|");
+      line += cell == row.end() ? "null" : cell->second.value_or("null");
+    }
+  }
+  std::ranges::sort(lines);
+  return lines;
+}
 
 PostgresJob::PostgresJob(PostgresWorld& world, Definition definition, uint64_t attempt, std::string job)
     : world_(world), attempt_(attempt), job_(std::move(job)) {
-  definition.emplace_back("connection", Text(world.server().conninfo()));
+  definition.emplace_back("connection", Text(world.conninfo()));
   operators::Options options;
   EXPECT_EQ(ProblemsOf(definition, &options), std::vector<std::string>());
   sink_ = std::move(*connectors::PostgresSinkType(world.factory()).create(options));

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "connectors/postgres/client.h"
 #include "operators/raw_value.h"
 #include "operators/registry.h"
 #include "tests/harness/postgres_server.h"
 #include "tests/simulation/manual_worker.h"
 #include "tests/simulation/sim_file_system.h"
+#include "tests/simulation/sim_postgres.h"
 
 namespace weir::postgres_test {
 
@@ -36,17 +38,23 @@ inline operators::Value Number(std::string_view text) {
   return operators::Value::Text(operators::ValueType::kDecimal, text);
 }
 
-// A server for the whole program; its tables are dropped for each world.
+// A PostgreSQL, with the disk and the workers of the process that uses it.
 class PostgresWorld {
  public:
   PostgresWorld();
-  ~PostgresWorld();
+  virtual ~PostgresWorld();
 
-  harness::PostgresServer& server();
-  connectors::PostgresClientFactory& factory() { return *factory_; }
-  std::vector<std::string> Query(const std::string& sql) { return server().Query(sql); }
-  // Fails the test if the server refuses.
-  void Run(const std::string& sql);
+  virtual connectors::PostgresClientFactory& factory() = 0;
+  virtual std::string conninfo() = 0;
+  // In schema public, all columns of type text; `key` may be empty.
+  virtual void CreateTable(const std::string& name, const std::vector<std::string>& columns,
+                           const std::vector<std::string>& key) = 0;
+  // Cells joined by '|', "null" for NULL; sorted.
+  virtual std::vector<std::string> Rows(const std::string& table, const std::vector<std::string>& columns) = 0;
+  virtual void DeleteMarker(const std::string& job) = 0;
+  // Ends all sessions of the sink; the server knows it when this comes back.
+  virtual void EndSessions() = 0;
+
   simulation::SimFileSystem& file_system() { return fs_; }
   simulation::ManualWorkerFactory& workers() { return workers_; }
   const std::string& output_folder() const { return output_; }
@@ -57,7 +65,50 @@ class PostgresWorld {
   const std::string output_ = "/storage/output";
   simulation::SimFileSystem fs_{3};
   simulation::ManualWorkerFactory workers_;
-  std::unique_ptr<connectors::PostgresClientFactory> factory_;
+};
+
+// A server for the whole program; its tables are dropped for each world.
+class RealPostgresWorld final : public PostgresWorld {
+ public:
+  RealPostgresWorld();
+
+  connectors::PostgresClientFactory& factory() override { return *factory_; }
+  std::string conninfo() override { return server().conninfo(); }
+  void CreateTable(const std::string& name, const std::vector<std::string>& columns,
+                   const std::vector<std::string>& key) override;
+  std::vector<std::string> Rows(const std::string& table, const std::vector<std::string>& columns) override;
+  void DeleteMarker(const std::string& job) override;
+  void EndSessions() override;
+
+  harness::PostgresServer& server();
+  std::vector<std::string> Query(const std::string& sql) { return server().Query(sql); }
+  // Fails the test if the server refuses.
+  void Run(const std::string& sql);
+
+ private:
+  const std::unique_ptr<connectors::PostgresClientFactory> factory_;
+};
+
+class SimPostgresWorld final : public PostgresWorld {
+ public:
+  SimPostgresWorld() : server_(std::make_unique<SeededRandom>(1)), factory_(server_.NewClientFactory()) {}
+
+  connectors::PostgresClientFactory& factory() override { return *factory_; }
+  std::string conninfo() override { return "host=sim"; }
+  void CreateTable(const std::string& name, const std::vector<std::string>& columns,
+                   const std::vector<std::string>& key) override {
+    server_.CreateTable("public." + name, columns, key);
+  }
+  std::vector<std::string> Rows(const std::string& table, const std::vector<std::string>& columns) override;
+  void DeleteMarker(const std::string& job) override { server_.DeleteMarker(job); }
+  void EndSessions() override {
+    server_.SetReachable(false);
+    server_.SetReachable(true);
+  }
+
+ private:
+  simulation::SimPostgres server_;
+  const std::unique_ptr<connectors::PostgresClientFactory> factory_;
 };
 
 // One start of a job: a sink, its writer and its committer.

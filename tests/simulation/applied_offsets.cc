@@ -42,14 +42,15 @@ PartitionOffsets OffsetsIn(const CheckpointMetadata& metadata) {
 }  // namespace
 
 // All output is there for everybody to see.
-bool AppliedOffsets::IsVisible(const CheckpointMetadata& metadata, uint64_t kafka_marker) const {
+bool AppliedOffsets::IsVisible(const CheckpointMetadata& metadata) const {
   for (const checkpoint::SystemProgress& system : metadata.systems) {
-    const bool in_kafka = system.identity.starts_with("kafka:");
+    const bool in_folder = system.identity.starts_with("file:");
+    const uint64_t marker = in_folder ? 0 : marker_(system.identity);
     const std::string folder = system.identity.substr(system.identity.find(':') + 1);
     for (const checkpoint::CheckpointOutput& output : system.later) {
-      if (in_kafka && kafka_marker < output.checkpoint.number) return false;
+      if (!in_folder && marker < output.checkpoint.number) return false;
       for (const checkpoint::Committable& part : output.committables) {
-        if (in_kafka) continue;
+        if (!in_folder) continue;
         const auto name = nlohmann::json::parse(part.payload).at("name").get<std::string>();
         if (!fs_.Stat(JoinPath(folder, name)).has_value()) return false;
       }
@@ -75,8 +76,8 @@ void AppliedOffsets::NoteAllDurable() {
 }
 
 std::string AppliedOffsets::Check(const PartitionOffsets& acknowledged) {
-  std::erase_if(durable_, [this, marker = kafka_marker_()](const auto& one) {
-    if (!IsVisible(one.second, marker)) return false;
+  std::erase_if(durable_, [this](const auto& one) {
+    if (!IsVisible(one.second)) return false;
     for (const auto& [split, offset] : OffsetsIn(one.second)) applied_[split] = std::max(applied_[split], offset);
     return true;
   });

@@ -1,7 +1,7 @@
 // What may be acknowledged upstream, found out without asking coordinator or committers what is applied: the offsets of
 // durable checkpoints all of whose listed output can be seen: on the simulated disk under its final name, in the
-// simulated cluster by its committed marker. Belongs to the world, not to a process: it remembers checkpoints that
-// retention has deleted since.
+// simulated Kafka and PostgreSQL by their committed markers. Belongs to the world, not to a process: it remembers
+// checkpoints that retention has deleted since.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,10 @@ using PartitionOffsets = std::map<std::string, int64_t>;  // "topic-0" -> the ne
 
 class AppliedOffsets {
  public:
-  // `storage`: the folder of the job's checkpoints. `kafka_marker`: number in the cluster's newest marker, 0: none.
-  AppliedOffsets(FileSystem& fs, std::string storage, std::function<uint64_t()> kafka_marker)
-      : fs_(fs), storage_(std::move(storage)), kafka_marker_(std::move(kafka_marker)) {}
+  // `storage`: the folder of the job's checkpoints. `marker`: number in the newest marker of a system that is no
+  // folder, 0: none.
+  AppliedOffsets(FileSystem& fs, std::string storage, std::function<uint64_t(const std::string& system)> marker)
+      : fs_(fs), storage_(std::move(storage)), marker_(std::move(marker)) {}
 
   // Checkpoint `number` is durable.
   void NoteDurable(uint64_t number);
@@ -31,11 +32,11 @@ class AppliedOffsets {
   std::string Check(const PartitionOffsets& acknowledged);
 
  private:
-  bool IsVisible(const checkpoint::CheckpointMetadata& metadata, uint64_t kafka_marker) const;
+  bool IsVisible(const checkpoint::CheckpointMetadata& metadata) const;
 
   FileSystem& fs_;
   const std::string storage_;
-  const std::function<uint64_t()> kafka_marker_;
+  const std::function<uint64_t(const std::string& system)> marker_;
   std::map<std::string, checkpoint::CheckpointMetadata> durable_;  // by folder; not applied when last looked at
   PartitionOffsets applied_;
 };

@@ -20,14 +20,6 @@ const char* const kStorage = "/checkpoints/random";
 
 }  // namespace
 
-std::vector<std::string_view> SimulatedFaultSites() {
-  std::vector<std::string_view> sites;
-  for (const std::string_view site : FaultSites()) {
-    if (!site.starts_with("postgres.")) sites.push_back(site);
-  }
-  return sites;
-}
-
 // The broker's events as a step of the schedule.
 class JobWorld::KafkaStep final : public operators::Runnable {
  public:
@@ -60,7 +52,10 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
       random_(root_.Split("world")),
       disk_(options.seed),
       kafka_(clock_, root_.Split("kafka")),
-      applied_offsets_(disk_, kStorage, [this] { return KafkaMarker(); }) {
+      postgres_(root_.Split("postgres")),
+      applied_offsets_(disk_, kStorage, [this](const std::string& system) {
+        return system.starts_with("kafka:") ? KafkaMarker() : postgres_.MarkerNumber("random");
+      }) {
   if (options_.bug == PlantedBug::kSkippedFsync) planted_ = MakeForgetful(disk_);
   SimKafkaFaults faults;
   faults.fetch_records_max = 1 + random_->Below(20);
@@ -81,6 +76,11 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
   }
   for (const auto& [topic, rows] : job_.at_least_once) (void)kafka_.CreateTopic(topic, 2);
   for (const auto& [topic, rows] : job_.exact_topics) (void)kafka_.CreateTopic(topic, 2);
+  for (const auto& [name, table] : job_.tables) {
+    postgres_.CreateTable(name, {"k", "v", "n"},
+                          table.upsert ? std::vector<std::string>{"k", "n"} : std::vector<std::string>{});
+  }
+  postgres_.SetDead([this] { return disk_.crashed() || !died_at_.empty(); });
 }
 
 JobWorld::~JobWorld() { ArmFaultSites({}); }
@@ -94,7 +94,7 @@ JobWorld::Death JobWorld::DrawDeath() {
   death.power = random_->OneIn(2);
   switch (random_->Below(4)) {
     case 0: {
-      const std::vector<std::string_view> sites = SimulatedFaultSites();
+      const auto sites = FaultSites();
       death.site = std::string(sites[random_->Below(sites.size())]);
       death.nth = 1 + random_->Below(3);
       break;
@@ -146,9 +146,12 @@ std::string JobWorld::StartJob() {
   executor_ = std::make_unique<SimExecutor>(*job_random_, clock_, *workers_);
   kafka_step_ = std::make_unique<KafkaStep>(kafka_, *executor_);
   clients_ = kafka_.NewClientFactory();
+  postgres_clients_ = postgres_.NewClientFactory();
   registry_ = std::make_unique<operators::Registry>();
   operators::RegisterOperators(*registry_);
-  connectors::RegisterConnectors(*registry_, {.file_system = &fs, .kafka = clients_.get(), .working_directory = "/"});
+  connectors::RegisterConnectors(
+      *registry_,
+      {.file_system = &fs, .kafka = clients_.get(), .postgres = postgres_clients_.get(), .working_directory = "/"});
   if (options_.bug == PlantedBug::kEarlyAcknowledgement) *registry_ = WithEarlyAcknowledgement(*registry_);
   stores_ = state::NewOrderedMapStoreFactory(fs);
   budget_ = std::make_unique<state::StateBudget>(64 << 20);
@@ -213,10 +216,24 @@ void JobWorld::MaybeLoseKafka() {
     if (clock_.Now() < *kafka_back_at_) return;
     kafka_back_at_.reset();
     kafka_.SetReachable(true);
-  } else if (running_->checkpoint_stats().completed > 0 && kafka_losses_ < 3 && random_->OneIn(1500)) {
-    ++kafka_losses_;
+  } else if (running_->checkpoint_stats().completed > 0 && losses_ < 3 && random_->OneIn(1500)) {
+    ++losses_;
     kafka_.SetReachable(false);
     kafka_back_at_ = clock_.Now() + std::chrono::milliseconds(random_->Below(3000));
+  }
+}
+
+void JobWorld::MaybeLosePostgres() {
+  if (postgres_back_at_.has_value()) {
+    if (clock_.Now() < *postgres_back_at_) return;
+    postgres_back_at_.reset();
+    postgres_.SetReachable(true);
+  } else if (running_->checkpoint_stats().completed > 0) {
+    postgres_.SetFaults({.lost_one_in = 15, .serialization_one_in = 30});
+    if (losses_ == 3 || !random_->OneIn(1500)) return;
+    ++losses_;
+    postgres_.SetReachable(false);
+    postgres_back_at_ = clock_.Now() + std::chrono::milliseconds(random_->Below(3000));
   }
 }
 
@@ -224,6 +241,7 @@ bool JobWorld::StepOnce() {
   ++result_.steps;
   MaybeAskForSavepoint();
   MaybeLoseKafka();
+  MaybeLosePostgres();
   kafka_step_->Look();
   clock_.Advance(std::chrono::microseconds(random_->Below(200)));
   const bool moved = executor_->RunOne() != SimExecutor::Outcome::kStuck;
@@ -297,7 +315,10 @@ void JobWorld::Bury(const Death& death) {
   disk_.SetCapacity(kDiskBytes);
   kafka_.SetReachable(true);
   kafka_back_at_.reset();
-  kafka_losses_ = 0;
+  losses_ = 0;
+  postgres_.SetReachable(true);
+  postgres_.SetFaults({});
+  postgres_back_at_.reset();
   if (running_ != nullptr) result_.checkpoints += running_->checkpoint_stats().completed;
   ArmFaultSites({});
   executor_->Stop();
@@ -366,6 +387,15 @@ SimRows JobWorld::ReadTopic(const std::string& topic) {
   return found;
 }
 
+SimRows JobWorld::ReadTable(const std::string& table) {
+  SimRows found;
+  for (const SimPostgres::Row& row : postgres_.Rows(table)) {
+    const auto number = [&row](const char* column) { return std::stoll(row.at(column).value_or("-1")); };
+    ++found[{number("k"), number("v"), number("n")}];
+  }
+  return found;
+}
+
 void JobWorld::CheckExact(const std::string& place, const SimRows& found, const SimRows& expected, bool finished) {
   const auto wrong = [&](const SimRow& row, uint64_t times, uint64_t wanted) {
     Fail(place + ": " + ToJson(row) + " is there " + std::to_string(times) + " times, expected " +
@@ -405,6 +435,7 @@ void JobWorld::CheckOutput(bool finished) {
   CheckAcknowledgements();
   for (const auto& [folder, expected] : job_.sinks) CheckExact(folder, ReadFolder(folder), expected, finished);
   for (const auto& [topic, expected] : job_.exact_topics) CheckExact(topic, ReadTopic(topic), expected, finished);
+  for (const auto& [name, table] : job_.tables) CheckExact(name, ReadTable(name), table.rows, finished);
   for (const auto& [topic, expected] : job_.at_least_once) CheckTopic(topic, expected, finished);
 }
 

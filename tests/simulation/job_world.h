@@ -1,6 +1,6 @@
-// The world of one simulated job: a disk, a Kafka cluster and a clock that outlive it, and a process that runs the real
-// code of jobs/ on them, dies at a drawn moment and starts again, until the job has finished. Everything follows from
-// the seed.
+// The world of one simulated job: a disk, a Kafka cluster, a PostgreSQL and a clock that outlive it, and a process that
+// runs the real code of jobs/ on them, dies at a drawn moment and starts again, until the job has finished. Everything
+// follows from the seed.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/random.h"
 #include "jobs/job.h"
@@ -22,11 +20,9 @@
 #include "tests/simulation/sim_executor.h"
 #include "tests/simulation/sim_file_system.h"
 #include "tests/simulation/sim_kafka.h"
+#include "tests/simulation/sim_postgres.h"
 
 namespace weir::simulation {
-
-// Those that a random job can come by: all but the sites of systems that have no simulated twin yet.
-std::vector<std::string_view> SimulatedFaultSites();
 
 struct WorldOptions {
   uint64_t seed = 0;
@@ -79,9 +75,11 @@ class JobWorld {
   LifeEnd Live(const Death* death);
   // Asks for a savepoint now and then; each that was told done must be whole from then on, whatever crashes.
   void MaybeAskForSavepoint();
-  // Up to three times the cluster can't be reached for a while, in the midst of whatever it was asked: not before a
+  // A few times the cluster can't be reached for a while, in the midst of whatever it was asked: not before a
   // life's first checkpoint, since a start that can't ask where its splits begin fails.
   void MaybeLoseKafka();
+  // The same of PostgreSQL, whose sessions and transactions also fail one by one then.
+  void MaybeLosePostgres();
   void CheckSavepoints();
   std::string StartJob();
   bool StepOnce();
@@ -93,6 +91,7 @@ class JobWorld {
   LifeEnd Failed(const Death* death, const std::string& what);
   void CheckOutput(bool finished);
   SimRows ReadTopic(const std::string& topic);
+  SimRows ReadTable(const std::string& table);
   void CheckExact(const std::string& place, const SimRows& found, const SimRows& expected, bool finished);
   // Number of the newest checkpoint whose output the cluster has, 0: none.
   uint64_t KafkaMarker() const;
@@ -113,6 +112,7 @@ class JobWorld {
   SimFileSystem disk_;
   std::unique_ptr<FileSystem> planted_;  // in front of the disk
   SimKafka kafka_;
+  SimPostgres postgres_;
   WorldResult result_;
   AppliedOffsets applied_offsets_;
   uint64_t commits_checked_ = 0;  // of the groups
@@ -120,13 +120,15 @@ class JobWorld {
   bool disk_failed_ = false;      // an operation, in this life or one before
   uint64_t savepoints_asked_ = 0;
   std::optional<MonotonicTime> kafka_back_at_;      // while it can't be reached
-  int kafka_losses_ = 0;                            // of this life
+  std::optional<MonotonicTime> postgres_back_at_;   // the same
+  int losses_ = 0;                                  // of either, in this life
   std::map<std::string, CheckpointId> savepoints_;  // told done, by folder
 
   // Of one life of the process.
   std::unique_ptr<ManualWorkerFactory> workers_;
   std::unique_ptr<SimExecutor> executor_;
   std::unique_ptr<connectors::KafkaClientFactory> clients_;
+  std::unique_ptr<connectors::PostgresClientFactory> postgres_clients_;
   std::unique_ptr<operators::Registry> registry_;
   std::unique_ptr<state::LocalStoreFactory> stores_;
   std::unique_ptr<state::StateBudget> budget_;

@@ -208,10 +208,25 @@ class Builder {
     (exact ? job_.exact_topics : job_.at_least_once)[topic] = outlet.rows;
   }
 
+  // Rows of one k and n are the same: an upsert leaves one of them, whatever the order.
+  void AddTable(const Outlet& outlet) {
+    const std::string name = "public." + NewId("table");
+    SimTable& table = job_.tables[name];
+    table.upsert = random_.OneIn(2);
+    for (const auto& [row, times] : outlet.rows) table.rows[row] = table.upsert ? 1 : times;
+    Add("sinks", "\"id\":" + Quoted(NewId("out")) + ",\"connector\":\"postgres\",\"input\":" + Quoted(outlet.name) +
+                     ",\"connection\":\"host=sim\",\"table\":" + Quoted(name) +
+                     ",\"mode\":" + Quoted(table.upsert ? "upsert" : "append"));
+  }
+
   void AddSinks() {
     size_t folder = 0;
     for (const Outlet& outlet : outlets_) {
       if (outlet.read && !random_.OneIn(5)) continue;
+      if (random_.OneIn(4)) {
+        AddTable(outlet);
+        continue;
+      }
       if (random_.OneIn(3)) {
         AddKafkaSink(outlet);
         continue;

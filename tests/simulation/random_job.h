@@ -28,12 +28,18 @@ struct SimTopic {
   std::vector<std::vector<SimRow>> partitions;
 };
 
+struct SimTable {
+  bool upsert = false;  // by k and n
+  SimRows rows;         // exactly these
+};
+
 struct RandomJob {
   std::vector<SimTopic> topics;
   std::map<std::string, SimRows> sinks;          // by folder: exactly these
   std::map<std::string, SimRows> exact_topics;   // by topic: exactly these
   std::map<std::string, SimRows> at_least_once;  // by topic: each at least so often, and no others
   uint64_t output_bytes_max = 0;                 // 0: as it is by default
+  std::map<std::string, SimTable> tables;        // of the simulated PostgreSQL, by name
   size_t operators = 0;
 
   // The definition for one start; parallelism may differ from start to start.

@@ -1,5 +1,6 @@
 // Random jobs, crashed at drawn moments, against the oracle: the engine, state, checkpoints, restore, Kafka source,
-// file and Kafka sinks, all of it the real code. Seeds by WEIR_SIM_FIRST and WEIR_SIM_COUNT; a failure prints its seed.
+// file, Kafka and PostgreSQL sinks, all of it the real code. Seeds by WEIR_SIM_FIRST and WEIR_SIM_COUNT; a failure
+// prints its seed.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/fault_site.h"
 #include "tests/simulation/job_world.h"
 
 namespace weir::simulation {
@@ -50,7 +52,7 @@ TEST(RandomJobTest, OutputIsExactWhateverDies) {
             << checkpoints << " checkpoints, " << savepoints << " savepoints\ncrashes at:\n";
   for (const auto& [site, crashes] : coverage) std::cout << "  " << site << ": " << crashes << "\n";
   if (count < 2000) return;
-  for (const std::string_view site : SimulatedFaultSites()) {
+  for (const std::string_view site : FaultSites()) {
     EXPECT_TRUE(coverage.contains(std::string(site) + ", power")) << "no power loss at " << site;
     EXPECT_TRUE(coverage.contains(std::string(site) + ", process")) << "no process died at " << site;
   }
