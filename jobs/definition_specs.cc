@@ -80,8 +80,10 @@ std::vector<OptionSpec> JobSpecs() {
                          "Subtasks of each node that says nothing else."};
   parallelism.min = 1;
   parallelism.max = kParallelismMax;
-  OptionSpec key_groups{"key-groups", OptionType::kInteger, false, "128",
-                        "Into how many parts keyed state can be divided; the greatest possible parallelism."};
+  OptionSpec key_groups{
+      "key-groups", OptionType::kInteger, false, "128",
+      "Into how many parts keyed state can be divided; the greatest possible parallelism. A running job's may be "
+      "doubled or halved, any number of times."};
   key_groups.min = 1;
   key_groups.max = kKeyGroupsMax;
   OptionSpec memory{"memory", OptionType::kObject, false, "{}", "Bound of the whole process."};

@@ -15,8 +15,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr int kKeys = 7;
-
 bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
 
 // A job that counts the rows of a few keys, and what it must have put out: every (key, count) once.
@@ -35,9 +33,9 @@ class JobSavepointTest : public testing::Test {
   void AppendRows(size_t count) {
     std::string lines;
     for (size_t i = 0; i < count; ++i) {
-      const size_t key = rows_ % kKeys;
+      const size_t key = rows_ % keys_;
       lines += "{\"k\":" + std::to_string(key) + "}\n";
-      expected_.push_back("{\"k\":" + std::to_string(key) + ",\"n\":" + std::to_string(rows_ / kKeys + 1) + "}");
+      expected_.push_back("{\"k\":" + std::to_string(key) + ",\"n\":" + std::to_string(rows_ / keys_ + 1) + "}");
       ++rows_;
     }
     folder_.Append("in/a.jsonl", lines);
@@ -53,6 +51,7 @@ class JobSavepointTest : public testing::Test {
   }
 
   JobFolder folder_;
+  size_t keys_ = 7;
   size_t rows_ = 0;
   std::vector<std::string> expected_;
 };
@@ -216,6 +215,50 @@ TEST_F(JobSavepointTest, KilledInTheMiddleOfOneLeavesNoneAndTheJobIsExact) {
   EXPECT_TRUE(AllOut()) << weir.Output();
   EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
   EXPECT_EQ(OutLines(folder_), expected_);
+}
+
+// At each step another parallelism, too; from a savepoint, from the newest checkpoint, and after a crash in between.
+TEST_F(JobSavepointTest, KeyGroupsAreDoubledAndHalvedExactly) {
+  keys_ = 1000;  // all groups have some
+  struct Step {
+    int groups, parallelism;
+    bool savepoint;
+  };
+  int groups_before = 128;
+  for (const Step& step : {Step{128, 3, false}, Step{256, 5, true}, Step{512, 3, false}, Step{64, 3, true}}) {
+    Json job = CountingJob();
+    job["key-groups"] = step.groups;
+    job["parallelism"] = step.parallelism;
+    const std::string path = Write(job);
+    const std::string sp = folder_.Path("sp" + std::to_string(groups_before));
+    Arguments arguments = {"run", path};
+    if (step.savepoint) arguments.insert(arguments.end(), {"--restore", sp});
+    const std::string change =
+        "key groups " + std::to_string(groups_before) + " -> " + std::to_string(step.groups) + ":";
+    if (step.groups != groups_before) {
+      const Ended plan = RunToEnd(folder_, {"plan", path});
+      EXPECT_EQ(plan.code, kOk) << plan.output;
+      ExpectSays(plan.output, {change, "a start restores everything"});
+      Weir killed(folder_, arguments);
+      EXPECT_TRUE(Eventually(seconds(20), [&] { return killed.Says(change); })) << killed.Output();
+      AppendRows(500);
+      killed.Kill9();
+    }
+    Weir weir(folder_, arguments);
+    AppendRows(1500);
+    EXPECT_TRUE(AllOut()) << weir.Output();
+    const std::string to = folder_.Path("sp" + std::to_string(step.groups));
+    EXPECT_EQ(Ask("savepoint", path, {"--to", to, "--stop"}).code, kOk);
+    EXPECT_EQ(weir.Wait(seconds(10)), kOk) << weir.Output();
+    EXPECT_EQ(OutLines(folder_), expected_);
+    if (HasFailure()) return;
+    groups_before = step.groups;
+  }
+  Json job = CountingJob();
+  job["key-groups"] = 96;
+  const Ended refused = RunToEnd(folder_, {"run", Write(job)});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"written with 64 key groups, the definition has 96", "expected 64, doubled or halved"});
 }
 
 TEST_F(JobSavepointTest, ADrainEndsTheJob) {
