@@ -217,6 +217,45 @@ TEST_F(JobSavepointTest, KilledInTheMiddleOfOneLeavesNoneAndTheJobIsExact) {
   EXPECT_EQ(OutLines(folder_), expected_);
 }
 
+TEST_F(JobSavepointTest, AClaimedOneIsLinkedAndGoesBehindTheFirstOwnCheckpoint) {
+  AppendRows(50);
+  const std::string path = Write(CountingJob());
+  {
+    Weir weir(folder_, {"run", path});
+    EXPECT_TRUE(AllOut()) << weir.Output();
+    EXPECT_EQ(Ask("savepoint", path, {"--to", folder_.Path("sp"), "--stop"}).code, kOk) << weir.Output();
+  }
+  EXPECT_EQ(RunToEnd(folder_, {"run", path, "--claim"}).code, kBadUsage);
+  EXPECT_EQ(RunToEnd(folder_, {"run", path, "--claim", "--restore", "none"}).code, kBadUsage);
+  const std::string empty = "checkpoint.storage=" + folder_.Path("empty");
+  const Ended refused =
+      RunToEnd(folder_, {"run", path, "--set", empty, "--claim", "--restore", folder_.Path("checkpoints/counting")});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"--claim takes a savepoint", "of job 'counting'", "leave --claim out"});
+
+  const Arguments claim = {
+      "run", path, "--set", empty, "--set", "checkpoint.interval=1h", "--claim", "--restore", folder_.Path("sp") + "/"};
+  for (int life = 0; life < 3; ++life) {
+    AppendRows(20);
+    Weir weir(folder_, claim);
+    EXPECT_TRUE(Eventually(seconds(20), [&] { return weir.Says("goes on from"); })) << weir.Output();
+    EXPECT_EQ(std::filesystem::exists(folder_.Path("sp")), life == 0);
+    if (life == 0) {
+      EXPECT_TRUE(weir.Says("savepoint " + folder_.Path("sp") + " is claimed")) << weir.Output();
+      for (const std::string& file : FilesUnder(folder_.Path("sp/state"))) {
+        EXPECT_GT(std::filesystem::hard_link_count(file), 1U) << file;
+      }
+    }
+    EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+    EXPECT_EQ(weir.Says("is deleted"), life == 0) << weir.Output();
+  }
+  EXPECT_TRUE(FilesUnder(folder_.Path("sp")).empty());
+  Weir weir(folder_, {"run", path, "--set", empty});
+  EXPECT_TRUE(AllOut()) << weir.Output();
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+  EXPECT_EQ(OutLines(folder_), expected_);
+}
+
 // At each step another parallelism, too; from a savepoint, from the newest checkpoint, and after a crash in between.
 TEST_F(JobSavepointTest, KeyGroupsAreDoubledAndHalvedExactly) {
   keys_ = 1000;  // all groups have some
