@@ -1,5 +1,5 @@
-// Exactly once into Kafka by whole jobs on a real broker: copies of the storage, zombies, clones, rewinds, a cluster that
-// is away, markers that are gone. The numbers are those of the scenarios in the checkpoint protocol.
+// Exactly once into Kafka by whole jobs on a real broker: copies of the storage, zombies, clones, rewinds, a cluster
+// that is away, markers that are gone. The numbers are those of the scenarios in the checkpoint protocol.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "tests/harness/kafka_broker.h"
-#include "tests/integration/job_definitions.h"
+#include "tests/integration/job_kafka_copy.h"
 
 namespace weir::job_test {
 namespace {
@@ -23,45 +23,8 @@ constexpr int kStoppedUnapplied = 5;
 
 bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
 
-class JobKafkaExactTest : public testing::Test {
+class JobKafkaExactTest : public KafkaCopyTest {
  protected:
-  JobKafkaExactTest() : job_(world_->NewName("job")), in_(world_->NewName("in")), out_(world_->NewName("out")) {
-    EXPECT_EQ(world_->CreateTopic(in_, 1).ToString(), "ok");
-    EXPECT_EQ(world_->CreateTopic(out_, 1).ToString(), "ok");
-    Json job = EmptyJob(folder_, job_);
-    job["sources"].push_back(KafkaSource(*world_, "numbers", in_, "json"));
-    Json sink = KafkaSink(*world_, "copy", "numbers", out_, Json::array({"k"}));
-    sink["delivery"] = "exactly-once";
-    sink["request-timeout"] = "3s";
-    job["sinks"].push_back(sink);
-    definition_ = WriteJob(folder_, job);
-  }
-
-  Weir Begin(Arguments more = {}) {
-    more.insert(more.begin(), {"run", definition_, "--quiet"});
-    return {folder_, std::move(more)};
-  }
-  // Numbers on from the last, all under one key.
-  void Feed(int count) {
-    std::vector<kafka_test::TestRecord> records;
-    for (int i = 0; i < count; ++i, ++fed_) records.push_back({.value = Row(fed_)});
-    world_->Append(in_, 0, records);
-  }
-  static std::string Row(int number) { return R"({"k":1,"n":)" + std::to_string(number) + "}"; }
-  std::vector<std::string> Out() {
-    std::vector<std::string> values;
-    for (const TopicRecord& record : ReadTopic(*world_, out_, 1)) values.push_back(record.value.value_or("null"));
-    return values;
-  }
-  std::vector<std::string> Fed(int from = 0) const {
-    std::vector<std::string> rows;
-    for (int i = from; i < fed_; ++i) rows.push_back(Row(i));
-    return rows;
-  }
-  bool ComesOut(size_t rows, Duration limit = seconds(30)) {
-    return Eventually(limit, [&] { return Out().size() >= rows; });
-  }
-  std::string Storage() const { return folder_.Path("checkpoints"); }
   // As it is at one moment: the process stands still meanwhile.
   void CopyStorage(Weir& owner, const std::string& to) {
     owner.Signal(SIGSTOP);
@@ -72,14 +35,6 @@ class JobKafkaExactTest : public testing::Test {
       std::filesystem::copy_file(file, target);
     }
   }
-
-  std::unique_ptr<kafka_test::KafkaWorld> world_ = kafka_test::NewRealWorld();
-  JobFolder folder_;
-  const std::string job_;
-  const std::string in_;
-  const std::string out_;
-  std::string definition_;
-  int fed_ = 0;
 };
 
 // 13, 18.
@@ -176,8 +131,8 @@ TEST_F(JobKafkaExactTest, ACloneFromASavepointRunsBesideTheOriginal) {
   ASSERT_EQ(saved.code, kOk) << saved.output;
   const std::string clone_out = out_ + "-clone";
   ASSERT_EQ(world_->CreateTopic(clone_out, 1).ToString(), "ok");
-  Weir clone = Begin({"--set", "name=" + job_ + "-clone", "--set", "sinks.copy.topic=" + clone_out, "--restore",
-                      folder_.Path("sp")});
+  Weir clone = Begin(
+      {"--set", "name=" + job_ + "-clone", "--set", "sinks.copy.topic=" + clone_out, "--restore", folder_.Path("sp")});
   Feed(300);
   ASSERT_TRUE(ComesOut(600)) << original.Output();
   EXPECT_TRUE(Eventually(seconds(30), [&] { return ReadTopic(*world_, clone_out, 1).size() >= 300; }))
@@ -209,7 +164,8 @@ TEST_F(JobKafkaExactTest, ARewindHappensOnceAndDoublesOnlyWhatCameBehindIt) {
   std::vector<std::string> expected = Fed();
   for (int i = 100; i < 150; ++i) expected.push_back(Row(i));
   for (int life = 0; life < 3; ++life) {
-    weir.emplace(folder_, Arguments{"run", definition_, "--quiet", rewind[0], rewind[1], rewind[2], rewind[3], rewind[4]});
+    weir.emplace(folder_,
+                 Arguments{"run", definition_, "--quiet", rewind[0], rewind[1], rewind[2], rewind[3], rewind[4]});
     for (int i = 0; i < 20; ++i) expected.push_back(Row(fed_ + i));
     Feed(20);
     ASSERT_TRUE(ComesOut(expected.size())) << weir->Output();
