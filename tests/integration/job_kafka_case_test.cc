@@ -54,6 +54,24 @@ class JobKafkaCaseTest : public KafkaCopyTest {
     std::ranges::sort(rows);
     return rows;
   }
+  // `lines` through a projection of (expression, name) come out of both kinds of sinks.
+  void ExpectOut(const std::string& lines, const std::vector<std::pair<std::string, std::string>>& columns,
+                 const std::string& key, std::vector<std::string> expected) {
+    folder_.Write("in.jsonl", lines);
+    Json job = EmptyJob(folder_, job_);
+    job["sources"].push_back(FileSource(folder_, "rows", "in.jsonl", false));
+    Json projected = {{"id", "projected"}, {"type", "project"}, {"input", "rows"}, {"columns", Json::object()}};
+    for (const auto& [expression, name] : columns) projected["columns"][name] = expression;
+    job["operators"].push_back(projected);
+    job["sinks"].push_back(ExactSink("copy", "projected", out_));
+    job["sinks"][0]["key"] = Json::array({key});
+    job["sinks"].push_back(FileSink(folder_, "out", "projected"));
+    const Ended ended = RunToEnd(folder_, {"run", Write(job)});
+    EXPECT_EQ(ended.code, kOk) << ended.output;
+    EXPECT_EQ(Out(), expected);
+    std::ranges::sort(expected);
+    EXPECT_EQ(OutLines(folder_), expected);
+  }
   // A file of rows with one key, numbers from `from`; they count as fed.
   void WriteRows(const std::string& file, int count) {
     std::string lines;
@@ -360,6 +378,33 @@ TEST_F(JobKafkaCaseTest, case_H24_CheckpointsGoOnWhenOneOfTwoSourcesHasEnded) {
   std::vector<std::string> expected = Fed();
   std::ranges::sort(expected);
   EXPECT_EQ(SortedOut(), expected);
+}
+
+// What a PostgreSQL sink makes of these three comes with it.
+TEST_F(JobKafkaCaseTest, case_H38_NamesInUpperCaseReservedOrQuotedStayAsTheyAre) {
+  ExpectOut(R"({"ID":1,"createdAt":"x","select":true,"a\"b":2})",
+            {{"\"ID\"", "ID"}, {"createdAt", "createdAt"}, {"\"select\"", "select"}, {"\"a\"\"b\"", "a\"b"}}, "ID",
+            {R"({"ID":1,"createdAt":"x","select":true,"a\"b":2})"});
+}
+
+TEST_F(JobKafkaCaseTest, case_H43_NumbersWithAnExponentAreDecimals) {
+  std::string lines;
+  for (const std::string amount : {"7E+3", "7E-3", "5.25E9", "\"-3E-7\""}) {
+    lines += R"({"id":1,"amt":)" + amount + "}\n";
+  }
+  ExpectOut(lines, {{"id", "id"}, {"CAST(amt AS numeric(20,8))", "amt"}}, "id",
+            {R"({"id":1,"amt":7000.00000000})", R"({"id":1,"amt":0.00700000})", R"({"id":1,"amt":5250000000.00000000})",
+             R"({"id":1,"amt":-0.00000030})"});
+}
+
+TEST_F(JobKafkaCaseTest, case_H48_AZeroByteInAStringIsDeliveredWithTheRowsAroundIt) {
+  std::string lines;
+  std::vector<std::string> expected;
+  for (int i = 0; i < 100; ++i) {
+    expected.push_back(R"({"id":)" + std::to_string(i) + R"(,"note":")" + (i == 7 ? R"(a\u0000b)" : "ab") + "\"}");
+    lines += expected.back() + "\n";
+  }
+  ExpectOut(lines, {{"id", "id"}, {"note", "note"}}, "id", expected);
 }
 
 TEST_F(JobKafkaCaseTest, case_H71_ASignalAndAStopFlushAlike) {
