@@ -27,7 +27,11 @@ OptionSpec CheckpointSpec() {
       {"output-bytes-max", OptionType::kBytes, false, "1GiB",
        "Output of exactly-once sinks that waits for its systems; at this bound the sinks stop, and with them the "
        "sources. When half of it comes in one interval, a checkpoint is taken at once."},
+      {"on-stop", OptionType::kEnum, false, "retain",
+       "What becomes of the checkpoints when the job has finished, or was stopped by `weir stop` or `weir savepoint "
+       "--stop`, and everything is applied. A signal retains them."},
   };
+  spec.members.back().choices = {"retain", "delete"};
   spec.members[0].min = 1;
   spec.members[1].min = 1;
   spec.members[3].min = 1;

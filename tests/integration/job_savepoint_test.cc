@@ -256,6 +256,52 @@ TEST_F(JobSavepointTest, AClaimedOneIsLinkedAndGoesBehindTheFirstOwnCheckpoint) 
   EXPECT_EQ(OutLines(folder_), expected_);
 }
 
+TEST_F(JobSavepointTest, CheckpointsGoWithAStopWhereTheDefinitionSaysSo) {
+  Json job = CountingJob();
+  job["checkpoint"]["on-stop"] = "delete";
+  const std::string path = Write(job);
+  const auto has_state = [&] {
+    return std::ranges::any_of(FilesUnder(folder_.Path("checkpoints/counting")), [](const std::string& file) {
+      return file.ends_with("/_metadata") || file.find("/shared/") != std::string::npos;
+    });
+  };
+  {  // a supervisor's signal
+    AppendRows(20);
+    Weir weir(folder_, {"run", path});
+    EXPECT_TRUE(AllOut()) << weir.Output();
+    EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+    EXPECT_TRUE(has_state());
+  }
+  Arguments arguments = {"run", path};
+  for (const bool savepoint : {true, false}) {
+    AppendRows(20);
+    Weir weir(folder_, arguments);
+    EXPECT_TRUE(AllOut()) << weir.Output();
+    const Ended stopped =
+        savepoint ? Ask("savepoint", path, {"--to", folder_.Path("sp"), "--stop"}) : Ask("stop", path, {});
+    EXPECT_EQ(stopped.code, kOk) << stopped.output;
+    EXPECT_EQ(weir.Wait(seconds(10)), kOk) << weir.Output();
+    ExpectSays(weir.Output(), {"its checkpoints are deleted, as checkpoint.on-stop says"});
+    EXPECT_FALSE(has_state());
+    EXPECT_EQ(OutLines(folder_), expected_);
+    arguments = {"run", path, "--restore", folder_.Path("sp")};
+  }
+  const Ended refused = RunToEnd(folder_, {"run", path});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"has had checkpoints and none is left", "--restore none begins anew"});
+}
+
+TEST_F(JobSavepointTest, CheckpointsGoWithTheEndOfTheInputWhereTheDefinitionSaysSo) {
+  AppendRows(20);
+  Json job = CountingJob();
+  job["checkpoint"]["on-stop"] = "delete";
+  job["sources"][0]["follow"] = false;
+  const Ended ended = RunToEnd(folder_, {"run", Write(job)});
+  EXPECT_EQ(ended.code, kOk) << ended.output;
+  ExpectSays(ended.output, {"finished", "its checkpoints are deleted"});
+  EXPECT_EQ(OutLines(folder_), expected_);
+}
+
 // At each step another parallelism, too; from a savepoint, from the newest checkpoint, and after a crash in between.
 TEST_F(JobSavepointTest, KeyGroupsAreDoubledAndHalvedExactly) {
   keys_ = 1000;  // all groups have some
