@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/fault_site.h"
 #include "base/log.h"
+#include "checkpoint/claim.h"
 
 namespace weir::checkpoint {
 namespace {
@@ -23,6 +24,7 @@ CheckpointMetadata LineOf(const CheckpointMetadata& checkpoint) {
   line.id = checkpoint.id;
   line.restored_from = checkpoint.restored_from;
   line.ancestors = checkpoint.ancestors;
+  line.claimed = checkpoint.claimed;
   return line;
 }
 
@@ -273,6 +275,7 @@ CheckpointMetadata CheckpointCoordinator::BuildMetadata() const {
   metadata.id = pending_->id();
   metadata.restored_from = newest_.restored_from;
   metadata.ancestors = AncestorsOfChild(newest_);
+  metadata.claimed = newest_.claimed;
   metadata.key_groups = shape_.key_groups;
   for (const JobShape::Vertex& vertex : shape_.vertices) {
     metadata.vertices.push_back(
@@ -337,6 +340,10 @@ void CheckpointCoordinator::Publish() {
         // Looked for before the coordinator may trigger the next one, whose files no metadata names yet.
         const Result<CheckpointStorage::Garbage> garbage = storage->FindGarbage(retain, pinned);
         events_.Post(Published{metadata.id, std::move(outcome)});
+        if (metadata.claimed.has_value() && !metadata.claimed->deleted) {
+          const Status status = DeleteClaimed(storage->file_system(), *metadata.claimed);
+          if (!status.ok()) LogWarning(status.WithContext("a claimed savepoint can't be deleted").ToString());
+        }
         const Status deleted = garbage.has_value() ? storage->DeleteGarbage(*garbage) : garbage.error();
         if (!deleted.ok()) LogWarning(deleted.WithContext("old checkpoints can't be deleted").ToString());
       });
@@ -361,6 +368,7 @@ void CheckpointCoordinator::Durable(MonotonicTime now) {
   }
   if (requested_.has_value() && *requested_ <= barrier.then) requested_.reset();
   newest_ = LineOf(*publishing_);
+  if (newest_.claimed.has_value()) newest_.claimed->deleted = true;  // by the publisher, before it takes the next one
   unapplied_.push_back(barrier.id);
   durable_output_.clear();
   for (const auto& applier : appliers_) {

@@ -144,6 +144,12 @@ proto::Metadata ToProto(const CheckpointMetadata& metadata) {
   for (const SystemProgress& system : metadata.systems) ToProto(system, *out.add_systems());
   out.set_created_wall_ns(metadata.created_wall_ns);
   out.set_savepoint(metadata.savepoint);
+  if (metadata.claimed.has_value()) {
+    proto::ClaimedSavepoint& to = *out.mutable_claimed();
+    to.set_folder(metadata.claimed->folder);
+    ToProto(metadata.claimed->id, *to.mutable_id());
+    to.set_deleted(metadata.claimed->deleted);
+  }
   return out;
 }
 
@@ -173,6 +179,10 @@ CheckpointMetadata FromProto(const proto::Metadata& in) {
   for (const proto::System& system : in.systems()) metadata.systems.push_back(FromProto(system));
   metadata.created_wall_ns = in.created_wall_ns();
   metadata.savepoint = in.savepoint();
+  if (in.has_claimed()) {
+    metadata.claimed = {
+        .folder = in.claimed().folder(), .id = FromProto(in.claimed().id()), .deleted = in.claimed().deleted()};
+  }
   return metadata;
 }
 

@@ -72,6 +72,14 @@ struct AssignedSplit {
   friend bool operator==(const AssignedSplit&, const AssignedSplit&) = default;
 };
 
+// A savepoint that belongs to this line since a restore with --claim (checkpoint/claim.h).
+struct ClaimedSavepoint {
+  std::string folder;
+  CheckpointId id;       // that it holds
+  bool deleted = false;  // behind the checkpoint before; the folder's name stays known: a command line may be repeated
+  friend bool operator==(const ClaimedSavepoint&, const ClaimedSavepoint&) = default;
+};
+
 struct CheckpointMetadata {
   uint32_t format_version = kMetadataFormatVersion;
   std::string job;
@@ -88,6 +96,7 @@ struct CheckpointMetadata {
   std::vector<SystemProgress> systems;  // sorted by identity
   int64_t created_wall_ns = 0;
   bool savepoint = false;
+  std::optional<ClaimedSavepoint> claimed;  // never in a savepoint
   friend bool operator==(const CheckpointMetadata&, const CheckpointMetadata&) = default;
 
   const SystemProgress* System(std::string_view identity) const;

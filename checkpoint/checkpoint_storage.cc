@@ -398,6 +398,24 @@ Status CheckpointStorage::DeleteGarbage(const Garbage& garbage) {
   return first;
 }
 
+Status CheckpointStorage::DeleteAll() {
+  const auto delete_what_is_not_retained = [this]() -> Status {
+    WEIR_ASSIGN_OR_RETURN(const Garbage garbage, FindLeftovers(1));
+    WEIR_RETURN_IF_ERROR(DeleteGarbage(garbage));
+    return fs_.SyncDirectory(root_);
+  };
+  WEIR_RETURN_IF_ERROR(delete_what_is_not_retained());
+  WEIR_ASSIGN_OR_RETURN(const std::vector<uint64_t> newest, DurableNumbers());
+  for (const uint64_t number : newest) {
+    const std::string folder = CheckpointFolder(number);
+    WEIR_RETURN_IF_ERROR(fs_.Remove(JoinPath(folder, kMetadataName)));
+    WEIR_RETURN_IF_ERROR(fs_.SyncDirectory(folder));
+    WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs_.List(folder));
+    for (const std::string& name : names) WEIR_RETURN_IF_ERROR(fs_.RemoveTree(JoinPath(folder, name)));
+  }
+  return delete_what_is_not_retained();
+}
+
 Status CheckpointStorage::KeepAside(uint64_t number) {
   const std::string folder = CheckpointFolder(number);
   WEIR_RETURN_IF_ERROR(fs_.Rename(folder, folder + std::string(kDamagedSuffix)));

@@ -99,6 +99,9 @@ class CheckpointStorage {
   Result<Garbage> FindLeftovers(uint32_t retain);
   // As much as can be deleted is; the first failure comes back and is no reason to stop.
   Status DeleteGarbage(const Garbage& garbage);
+  // Every checkpoint with its files and its output, once nobody needs them: no later start goes on from here. The
+  // newest goes last: a crash leaves it, or none. What tells that there were some, and the greatest number, stays.
+  Status DeleteAll();
   // Renames chk-<number> to chk-<number>.damaged.
   Status KeepAside(uint64_t number);
 

@@ -9,6 +9,7 @@
 #include "base/fault_site.h"
 #include "base/log.h"
 #include "checkpoint/applied_hint.h"
+#include "checkpoint/claim.h"
 #include "checkpoint/sealed_file.h"
 
 namespace weir::checkpoint {
@@ -156,7 +157,8 @@ class Starter {
       request_.path = std::move(*folder);
       WEIR_ASSIGN_OR_RETURN(facts_.chosen, ReadCheckpointFolder(context_.storage->file_system(), request_.path));
       ReadHints(*facts_.chosen);
-      return Status::Ok();
+      return request_.claim ? CheckClaimable(context_.storage->file_system(), request_.path, *facts_.chosen)
+                            : Status::Ok();
     }
     if (folder.error().code() != StatusCode::kNotFound) return folder.error();
     if (!IsRetiredAncestor()) return folder.error().WithContext("--restore");
@@ -166,20 +168,22 @@ class Starter {
     return Status::Ok();
   }
 
-  // True if `path` was a checkpoint of this storage from which the newest one comes: a command line that is repeated
-  // must work when retention has removed what it names.
+  // True if `path` was a checkpoint of this storage, or a savepoint that it claimed, from which the newest one comes: a
+  // command line that is repeated must work when retention or the claim has removed what it names.
   bool IsRetiredAncestor() const {
     if (!facts_.newest.has_value()) return false;
     const bool repeated = !request_.rewind.has_value() || *request_.rewind != facts_.newest->id.number;
+    if (!repeated) return false;
     std::vector<CheckpointId> line = facts_.newest->restored_from;
     line.insert(line.end(), facts_.newest->ancestors.begin(), facts_.newest->ancestors.end());
+    std::vector<std::string> folders;
+    for (const CheckpointId& id : line) folders.push_back(context_.storage->CheckpointFolder(id.number));
+    if (facts_.newest->claimed.has_value()) folders.push_back(facts_.newest->claimed->folder);
     std::string path = request_.path;
     while (path.size() > 1 && path.back() == '/') path.pop_back();
-    for (const CheckpointId& id : line) {
-      const std::string folder = context_.storage->CheckpointFolder(id.number);
-      if (repeated && (path == folder || path == JoinPath(folder, kMetadataName))) return true;
-    }
-    return false;
+    return std::ranges::any_of(folders, [&path](const std::string& folder) {
+      return path == folder || path == JoinPath(folder, kMetadataName);
+    });
   }
 
   Status ReadMarkers(Result<std::optional<Marker>> (Committer::*read)()) {
@@ -273,6 +277,14 @@ class Starter {
     return job;
   }
 
+  // Of the checkpoint that is taken, once the start has chosen it.
+  void Claim(CheckpointMetadata& checkpoint, RestoredJob& job) const {
+    if (!request_.claim || !facts_.chosen.has_value()) return;
+    checkpoint.claimed = {.folder = request_.path, .id = facts_.chosen->id};
+    job.report.push_back({.text = "savepoint " + request_.path +
+                                  " is claimed: it is deleted when the job has its next " + "durable checkpoint"});
+  }
+
   Status Resume(RestoredJob& job) {
     WEIR_RETURN_IF_ERROR(context_.storage->SyncCheckpoint(*facts_.newest));
     for (const DamagedCheckpoint& damaged : facts_.damaged) {
@@ -280,6 +292,7 @@ class Starter {
       WEIR_RETURN_IF_ERROR(context_.storage->KeepAside(damaged.number));
     }
     WEIR_RETURN_IF_ERROR(SignAll(context_, *facts_.newest, false, job.systems));
+    Claim(*facts_.newest, job);
     job.checkpoint = std::move(facts_.newest);
     return Status::Ok();
   }
@@ -296,6 +309,8 @@ class Starter {
     metadata.id = {.number = job.next_number++, .id = context_.random->NextId()};
     metadata.created_wall_ns = context_.clock->WallNs();
     metadata.savepoint = false;
+    metadata.claimed.reset();
+    Claim(metadata, job);
     metadata.systems = ProgressOf(job.systems);
     WEIR_RETURN_IF_ERROR(PublishNow(context_, metadata));
     WEIR_RETURN_IF_ERROR(SignAll(context_, metadata, true, job.systems));

@@ -30,6 +30,7 @@ struct RestoreRequest {
   std::optional<uint64_t> rewind;     // --rewind: the newest number, said by who accepts doubled output behind `path`
   std::optional<uint64_t> assume;     // --assume: the checkpoint of a system whose marker is gone
   std::set<std::string> drop_output;  // --drop-output: systems whose unconfirmed output may be lost
+  bool claim = false;                 // --claim: the savepoint at `path` is the job's from now on (checkpoint/claim.h)
   bool allow_non_restored_state = false;
   std::map<std::string, std::string> map_operators;  // --map-operator: uid in the checkpoint -> uid in the definition
 };

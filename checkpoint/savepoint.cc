@@ -11,8 +11,6 @@
 namespace weir::checkpoint {
 namespace {
 
-constexpr const char* kStateFolder = "state";
-
 // One file, compared with what the checkpoint says of it: a damaged one must not become the user's last resort.
 Status CopyStateFile(FileSystem& fs, const std::string& root, const state::StateFile& file, const std::string& to) {
   const std::string from = JoinPath(root, file.path);
@@ -26,11 +24,11 @@ Status CopyStateFile(FileSystem& fs, const std::string& root, const state::State
 
 // Copies the state and lets `metadata` say where it is now.
 Status CopyState(FileSystem& fs, const std::string& root, const std::string& folder, CheckpointMetadata& metadata) {
-  const std::string state = JoinPath(folder, kStateFolder);
+  const std::string state = JoinPath(folder, kSavepointStateFolder);
   WEIR_RETURN_IF_ERROR(CreateDirectoriesDurably(fs, state));
   std::map<std::string, std::string> renamed;
   for (const state::StateFile& file : metadata.StateFiles()) {
-    std::string path = JoinPath(kStateFolder, std::to_string(renamed.size()));
+    std::string path = JoinPath(kSavepointStateFolder, std::to_string(renamed.size()));
     WEIR_RETURN_IF_ERROR(CopyStateFile(fs, root, file, JoinPath(folder, path)));
     renamed[file.path] = std::move(path);
     FAULT_SITE("savepoint.file-copied");
@@ -51,6 +49,7 @@ void ConfirmOutput(CheckpointMetadata& metadata) {
 Status Write(FileSystem& fs, CheckpointMetadata metadata, const std::string& root, const std::string& folder) {
   WEIR_RETURN_IF_ERROR(CopyState(fs, root, folder, metadata));
   metadata.savepoint = true;
+  metadata.claimed.reset();
   FAULT_SITE("savepoint.before-metadata");
   return WriteFileDurably(fs, JoinPath(folder, kMetadataName), EncodeMetadata(metadata));
 }
@@ -92,7 +91,7 @@ Status WriteSavepoint(FileSystem& fs, CheckpointMetadata metadata, const std::st
   if (status.ok()) return status;
   const std::string written = JoinPath(folder, kMetadataName);
   for (const std::string& path : {written, written + ".tmp"}) (void)fs.Remove(path);
-  (void)fs.RemoveTree(JoinPath(folder, kStateFolder));
+  (void)fs.RemoveTree(JoinPath(folder, kSavepointStateFolder));
   return status.WithContext("no savepoint in " + folder);
 }
 

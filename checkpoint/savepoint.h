@@ -1,5 +1,5 @@
 // A savepoint: the state of one checkpoint in a folder of the user's. It is complete, shares no file with the job's
-// storage, may be moved, and is never changed or deleted by Weir.
+// storage, may be moved, and is never changed or deleted by Weir, unless a start claims it (claim.h).
 //
 //   <folder>/_metadata     as a checkpoint's (checkpoint_metadata.h), with `savepoint` set: paths start at <folder>
 //            state/<n>     the state files, n from 0
@@ -16,6 +16,9 @@
 #include "checkpoint/checkpoint_metadata.h"
 
 namespace weir::checkpoint {
+
+// In it, beside `_metadata`.
+inline constexpr const char* kSavepointStateFolder = "state";
 
 struct SavepointRequest {
   std::string folder;  // absolute; may be there if it is empty

@@ -25,6 +25,7 @@ struct RunArguments {
   std::optional<uint64_t> rewind;        // --rewind=N: the newest checkpoint that may be given up
   std::optional<uint64_t> assume;        // --assume N: what a system without a marker is taken to have
   std::vector<std::string> drop_output;  // systems whose waiting output may be dropped
+  bool claim = false;                    // the savepoint at `restore` is given to the job
   bool allow_non_restored_state = false;
   std::map<std::string, std::string> map_operators;  // uid in the checkpoint -> uid in the definition
   uint32_t workers = 0;                              // threads that run tasks; 0: the machine's cores

@@ -27,7 +27,11 @@ OptionSpec CheckpointSpec() {
       {"output-bytes-max", OptionType::kBytes, false, "1GiB",
        "Output of exactly-once sinks that waits for its systems; at this bound the sinks stop, and with them the "
        "sources. When half of it comes in one interval, a checkpoint is taken at once."},
+      {"on-stop", OptionType::kEnum, false, "retain",
+       "What becomes of the checkpoints when the job has finished, or was stopped by `weir stop` or `weir savepoint "
+       "--stop`, and everything is applied. A signal retains them."},
   };
+  spec.members.back().choices = {"retain", "delete"};
   spec.members[0].min = 1;
   spec.members[1].min = 1;
   spec.members[3].min = 1;
@@ -80,8 +84,10 @@ std::vector<OptionSpec> JobSpecs() {
                          "Subtasks of each node that says nothing else."};
   parallelism.min = 1;
   parallelism.max = kParallelismMax;
-  OptionSpec key_groups{"key-groups", OptionType::kInteger, false, "128",
-                        "Into how many parts keyed state can be divided; the greatest possible parallelism."};
+  OptionSpec key_groups{
+      "key-groups", OptionType::kInteger, false, "128",
+      "Into how many parts keyed state can be divided; the greatest possible parallelism. A running job's may be "
+      "doubled or halved, any number of times."};
   key_groups.min = 1;
   key_groups.max = kKeyGroupsMax;
   OptionSpec memory{"memory", OptionType::kObject, false, "{}", "Bound of the whole process."};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
 #include "state/key_groups.h"
 
 namespace weir::jobs {
@@ -42,7 +41,6 @@ std::vector<state::SubtaskStateHandle> HandlesFor(const state::StateOwners& owne
 
 ExecutionPlan MakeExecutionPlan(const JobDefinition& job, const JobGraph& graph,
                                 const checkpoint::CheckpointMetadata* restored, const state::StateOwners& renamed) {
-  WEIR_CHECK(restored == nullptr || restored->key_groups == job.key_groups);
   ExecutionPlan plan;
   plan.key_groups = job.key_groups;
   for (const Vertex& vertex : graph.vertices) {

@@ -33,7 +33,8 @@ std::string StoredUid(const std::string& uid, const state::StateOwners& renamed)
 std::vector<state::SubtaskStateHandle> HandlesFor(const state::StateOwners& owners, const state::HashRange& range,
                                                   const checkpoint::CheckpointMetadata& restored);
 
-// `restored` null: a first start. Its number of key groups is the definition's (jobs/restore_fit.h).
+// `restored` null: a first start. It may have another number of key groups (jobs/restore_fit.h): what a subtask takes
+// is a range of hashes.
 ExecutionPlan MakeExecutionPlan(const JobDefinition& job, const JobGraph& graph,
                                 const checkpoint::CheckpointMetadata* restored, const state::StateOwners& renamed);
 

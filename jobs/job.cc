@@ -17,6 +17,12 @@ Result<std::unique_ptr<Job>> Job::Start(JobDefinition definition, JobOptions opt
 
 Job::~Job() = default;
 
+Status Job::DeleteCheckpoints() {
+  snapshots_.reset();
+  control_.reset();  // waits for the workers that still look after old checkpoints
+  return storage_->DeleteAll();
+}
+
 Job::Rates Job::rates() const {
   Rates rates;
   for (const auto& task : tasks_) {

@@ -56,6 +56,9 @@ class Job {
 
   void RequestStop(Duration timeout, bool drain = false) { control_->RequestStop(timeout, drain); }
   void RequestSavepoint(checkpoint::SavepointRequest request) { control_->RequestSavepoint(std::move(request)); }
+  // Once it has finished or stopped with everything applied, and the executor has stopped: the last call but the
+  // destructor. Nothing can go on from this storage any more.
+  Status DeleteCheckpoints();
   // The job's folder in the storage.
   const std::string& storage_root() const { return storage_->root(); }
   JobState state() const { return control_->state(); }

@@ -62,12 +62,14 @@ std::unique_ptr<LocalSocketServer> OpenControlSocket(Job& job, FileSystem& fs, s
   return nullptr;
 }
 
-// Until the job has ended; a stop signal cuts a last checkpoint.
-void Watch(Job& job, uint64_t restarts, const AttemptPorts& ports) {
+// Until the job has ended; a stop signal cuts a last checkpoint. True if there was one.
+bool Watch(Job& job, uint64_t restarts, const AttemptPorts& ports) {
   StatusLine status(*ports.clock, StandardErrorIsTerminal(), restarts);
+  bool signalled = false;
   while (job.state() <= JobState::kStopping) {
     const SignalWaiter::Event event = ports.signals->WaitFor(std::chrono::seconds(1));
     if (event == SignalWaiter::Event::kStop) {
+      signalled = true;
       status.End();
       LogInfo("stopping after a last checkpoint");
       job.RequestStop(std::min(kStopTimeoutMax, job.definition().stop_timeout));
@@ -76,6 +78,21 @@ void Watch(Job& job, uint64_t restarts, const AttemptPorts& ports) {
     }
   }
   status.End();
+  return signalled;
+}
+
+// As the definition says: when the job is over by its own end or by a person's word. Who sends a signal, as a
+// supervisor does and a machine that goes down, may want it back.
+void DeleteCheckpointsIfOver(Job& job, JobState state, bool signalled) {
+  if (!job.definition().checkpoint.delete_on_stop || signalled) return;
+  if (state != JobState::kFinished && state != JobState::kStopped) return;
+  const std::string name = "job \"" + job.definition().name + "\": its checkpoints ";
+  const Status status = job.DeleteCheckpoints();
+  if (status.ok()) {
+    LogInfo(name + "are deleted, as checkpoint.on-stop says");
+  } else {
+    LogWarning(status.WithContext(name + "can't be deleted").ToString());
+  }
 }
 
 }  // namespace
@@ -102,6 +119,7 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
   };
   auto job = Job::Start(definition, {.restore = restore}, std::move(job_ports));
   AttemptEnd end;
+  bool signalled = false;
   if (!job.has_value()) {
     end.cause = job.error();
     executor->Stop();
@@ -111,7 +129,7 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
     const std::unique_ptr<LocalSocketServer> control =
         OpenControlSocket(**job, ports.connections->file_system(), ended->get_future().share(), *workers);
     for (const checkpoint::ReportLine& line : (*job)->report()) Log(line.level, line.text);
-    Watch(**job, restarts, ports);
+    signalled = Watch(**job, restarts, ports);
   }
   executor->Stop();
   end.state = (*job)->state();
@@ -120,6 +138,7 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
   const checkpoint::CheckpointStats stats = (*job)->checkpoint_stats();
   end.had_begun = stats.last_number > 0;
   end.applied = stats.applied_number;
+  DeleteCheckpointsIfOver(**job, end.state, signalled);
   job->reset();
   return end;
 }

@@ -104,6 +104,9 @@ Status JobBuilder::Restore() {
   if (restored_.checkpoint.has_value()) {
     job_.report_.insert(job_.report_.begin(),
                         {.text = "goes on from checkpoint " + std::to_string(restored_.checkpoint->id.number) + in});
+    if (std::string change = KeyGroupsChange(job_.definition_, *restored_.checkpoint); !change.empty()) {
+      job_.report_.push_back({.text = std::move(change)});
+    }
     for (const OperatorFate& fate : FatesOf(target, *restored_.checkpoint, {.renamed = restored_.renamed})) {
       job_.report_.push_back({.text = ToString(fate)});
     }

@@ -127,6 +127,7 @@ class DefinitionChecker {
     job_.checkpoint.retain = static_cast<uint32_t>(checkpoint.Integer("retain"));
     job_.checkpoint.tolerated_failures = static_cast<uint32_t>(checkpoint.Integer("tolerated-failures"));
     job_.checkpoint.output_bytes_max = static_cast<uint64_t>(checkpoint.Integer("output-bytes-max"));
+    job_.checkpoint.delete_on_stop = checkpoint.String("on-stop") == "delete";
     job_.restart = ReadRestart(options.Object("restart"), root_.Find("restart"), warnings_);
     job_.memory_bytes_max = static_cast<uint64_t>(options.Object("memory").Integer("bytes-max"));
     const operators::Options state = options.Object("state");

@@ -49,6 +49,7 @@ struct CheckpointSettings {
   uint32_t retain = 3;
   uint32_t tolerated_failures = 3;
   uint64_t output_bytes_max = uint64_t{1} << 30;
+  bool delete_on_stop = false;
 };
 
 struct JobDefinition {

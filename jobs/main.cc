@@ -167,6 +167,8 @@ int Run(const std::vector<std::string>& words, const std::string& self, SignalWa
   options.add_options()(
       "restore", po::value(&run.restore),
       "latest (default), none, or the path of a checkpoint: its folder, its _metadata, or a job's folder")(
+      "claim", po::bool_switch(&run.claim),
+      "the savepoint that --restore names is the job's: deleted when the job has a checkpoint of its own")(
       "rewind", po::value<int64_t>(), "the newest checkpoint that --restore PATH may give up")(
       "assume", po::value<int64_t>(), "what a system whose marker is missing is taken to have")(
       "drop-output", po::value(&run.drop_output), "a removed system whose waiting output may be dropped")(
@@ -183,6 +185,9 @@ int Run(const std::vector<std::string>& words, const std::string& self, SignalWa
                        ReadNumber(vm, "assume", 0, INT64_MAX, run.assume, problem) &&
                        ReadNumber(vm, "workers", 1, kWorkersMax, run.workers, problem);
   if (!numbers) return Usage(problem);
+  if (run.claim && (run.restore == "latest" || run.restore == "none")) {
+    return Usage("--claim is about the savepoint that --restore PATH names, found --restore " + run.restore);
+  }
   if (vm.count("supervise") != 0) return Supervise(words, self, run, signals);
   return Code(RunCommand(run, signals));
 }

@@ -18,6 +18,8 @@ struct Plan {
   std::string folder;
   checkpoint::CheckpointMetadata checkpoint;
   checkpoint::OperatorMatch match;
+  std::string key_groups;  // what changes, for people; empty: nothing
+  uint32_t key_groups_now = 0;
   std::vector<OperatorFate> fates;
   std::vector<Misfit> problems;  // a start is refused
 
@@ -47,6 +49,8 @@ Result<Plan> MakePlan(const PlanArguments& arguments, const JobDefinition& job, 
   const RestoreTarget target{&job, &graph, &connections.registry(), &clock};
   plan.problems = FindMisfits(target, plan.checkpoint, plan.match.renamed);
   if (!plan.match.refusal.ok()) plan.problems.push_back({{}, plan.match.refusal});
+  plan.key_groups = KeyGroupsChange(job, plan.checkpoint);
+  plan.key_groups_now = job.key_groups;
   plan.fates = FatesOf(target, plan.checkpoint, plan.match);
   return plan;
 }
@@ -59,6 +63,7 @@ std::string_view Name(ExitCode outcome) {
 void Print(const Plan& plan) {
   std::cout << (plan.checkpoint.savepoint ? "savepoint at checkpoint " : "checkpoint ") << plan.checkpoint.id.number
             << " of job \"" << plan.checkpoint.job << "\" in " << plan.folder << "\n";
+  if (!plan.key_groups.empty()) std::cout << "  " << plan.key_groups << "\n";
   for (const OperatorFate& fate : plan.fates) std::cout << "  " << ToString(fate) << "\n";
   for (const checkpoint::ReportLine& line : plan.match.report) std::cout << "  " << line.text << "\n";
   for (const Misfit& problem : plan.problems) {
@@ -100,7 +105,9 @@ std::string AsJson(const Plan& plan) {
   AppendMember(json, "result", Name(plan.Outcome()));
   AppendMember(json, "checkpoint", plan.folder);
   AppendMember(json, "id", plan.checkpoint.id.id.ToString());
-  json += ",\"number\":" + std::to_string(plan.checkpoint.id.number) + ",\"operators\":[";
+  json += ",\"number\":" + std::to_string(plan.checkpoint.id.number);
+  json += ",\"key-groups-before\":" + std::to_string(plan.checkpoint.key_groups);
+  json += ",\"key-groups\":" + std::to_string(plan.key_groups_now) + ",\"operators\":[";
   for (const OperatorFate& fate : plan.fates) json += (json.ends_with('[') ? "" : ",") + AsJson(fate);
   json += "],\"problems\":[";
   for (const Misfit& problem : plan.problems) {

@@ -1,6 +1,7 @@
 #include "jobs/restore_fit.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <memory>
 #include <set>
@@ -17,11 +18,15 @@ namespace {
 using checkpoint::CheckpointMetadata;
 using state::StateOwners;
 
+// State is taken by ranges of hashes (state/restore.h), so that no number of groups rewrites any. Only nested groups
+// are let through all the same: a mistyped number is no wish, and a group stays a whole number of the other's groups.
 Status CheckKeyGroups(const JobDefinition& job, const CheckpointMetadata& checkpoint) {
-  if (checkpoint.key_groups == job.key_groups) return Status::Ok();
-  return Status::FailedPrecondition("the checkpoint was written with " + std::to_string(checkpoint.key_groups) +
-                                    " key groups, the definition has " + std::to_string(job.key_groups) +
-                                    " (/key-groups): set it to " + std::to_string(checkpoint.key_groups));
+  const auto [few, many] = std::minmax(checkpoint.key_groups, job.key_groups);
+  if (few != 0 && many % few == 0 && std::has_single_bit(many / few)) return Status::Ok();
+  const std::string stored = std::to_string(checkpoint.key_groups);
+  return Status::FailedPrecondition("the checkpoint was written with " + stored + " key groups, the definition has " +
+                                    std::to_string(job.key_groups) + " (/key-groups): expected " + stored +
+                                    ", doubled or halved any number of times");
 }
 
 Status CheckSource(const RestoreTarget& target, const NodeDefinition& node, const std::string& saved) {
@@ -148,6 +153,12 @@ std::vector<OperatorFate> FatesOf(const RestoreTarget& target, const CheckpointM
     if (const auto found = stored.find(uid); found != stored.end()) Describe(found->second, fate);
   }
   return fates;
+}
+
+std::string KeyGroupsChange(const JobDefinition& job, const CheckpointMetadata& checkpoint) {
+  if (job.key_groups == checkpoint.key_groups) return {};
+  return "key groups " + std::to_string(checkpoint.key_groups) + " -> " + std::to_string(job.key_groups) +
+         ": each subtask takes its part of the state, nothing is rewritten for it";
 }
 
 std::string ToString(const OperatorFate& fate) {

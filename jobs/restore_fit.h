@@ -29,13 +29,17 @@ struct Misfit {
   Status cause;
 };
 
-// All of them: another number of key groups, a source whose options no longer fit (Source::CheckRestored), a state that
-// was stored with another type. `renamed` as OperatorMatch says.
+// All of them: a number of key groups that is not the checkpoint's, doubled or halved some times, a source whose
+// options no longer fit (Source::CheckRestored), a state that was stored with another type. `renamed` as OperatorMatch
+// says.
 std::vector<Misfit> FindMisfits(const RestoreTarget& target, const checkpoint::CheckpointMetadata& checkpoint,
                                 const state::StateOwners& renamed);
 // The same as one failure.
 Status CheckFits(const RestoreTarget& target, const checkpoint::CheckpointMetadata& checkpoint,
                  const state::StateOwners& renamed);
+
+// "key groups 128 -> 256: ..."; empty if the number is the same.
+std::string KeyGroupsChange(const JobDefinition& job, const checkpoint::CheckpointMetadata& checkpoint);
 
 // What becomes of one operator's state.
 struct OperatorFate {

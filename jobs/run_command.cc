@@ -20,7 +20,8 @@ checkpoint::RestoreRequest RequestOf(const RunArguments& arguments) {
   request.from = arguments.restore == "latest" ? From::kLatest
                  : arguments.restore == "none" ? From::kNone
                                                : From::kPath;
-  if (request.from == From::kPath) request.path = arguments.restore;
+  if (request.from == From::kPath) request.path = arguments.claim ? AbsolutePath(arguments.restore) : arguments.restore;
+  request.claim = arguments.claim;
   request.rewind = arguments.rewind;
   request.assume = arguments.assume;
   request.drop_output.insert(arguments.drop_output.begin(), arguments.drop_output.end());
@@ -34,6 +35,7 @@ checkpoint::RestoreRequest RestartRequestOf(checkpoint::RestoreRequest request) 
   request.from = checkpoint::RestoreRequest::From::kLatest;
   request.path.clear();
   request.rewind.reset();
+  request.claim = false;
   return request;
 }
 

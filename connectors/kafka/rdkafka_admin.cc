@@ -68,6 +68,7 @@ Result<rd_kafka_t*> RdKafkaAdmin::NewClient(const std::string& group) {
   // Nobody joins the group, so that no session can time out; but a commit that finds no coordinator waits as long as a
   // session may last (45 s by default), and the client's end waits for it.
   config.Set("session.timeout.ms", std::to_string(std::clamp(timeout_ms(), 1000, 60'000)));
+  config.Set("max.poll.interval.ms", "86400000");  // the connection's may be below that; nobody polls here
   rd_kafka_conf_set_error_cb(config.raw(), &RecordRdKafkaError);
   return config.NewClient(RD_KAFKA_CONSUMER, &complaint_);
 }

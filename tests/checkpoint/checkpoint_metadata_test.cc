@@ -48,6 +48,7 @@ CheckpointMetadata Example() {
                                                     .checksum = 0xfeed}}}}}};
   metadata.created_wall_ns = 1'700'000'000'000'000'000;
   metadata.savepoint = true;
+  metadata.claimed = {.folder = "/savepoints/one", .id = {.number = 3, .id = {.high = 7, .low = 7}}, .deleted = true};
   return metadata;
 }
 

@@ -260,5 +260,55 @@ TEST_F(CheckpointStorageTest, HintsAreHints) {
   EXPECT_FALSE(ReadAppliedHint(fs_, storage->root(), "file:/out").has_value());
 }
 
+TEST_F(CheckpointStorageTest, DeletesEverythingButItsNumbers) {
+  auto storage = Open();
+  const std::string segment = NewSegment(*storage, "s-1");
+  EXPECT_EQ(Publish(*storage, 1, {NewFile(*storage, "a", "aaa")}), PublishFate::kDurable);
+  EXPECT_EQ(PublishWithSegments(*storage, 2, {"s-1"}), PublishFate::kDurable);
+  EXPECT_EQ(Publish(*storage, 3, {NewFile(*storage, "b", "bbb")}), PublishFate::kDurable);
+  ASSERT_TRUE(storage->DeleteAll().ok());
+  EXPECT_TRUE(storage->DurableNumbers()->empty());
+  EXPECT_EQ(*storage->GreatestNumber(), 3U);
+  EXPECT_TRUE(storage->FirstPublished());
+  EXPECT_TRUE(fs_.List(storage->SharedFolder())->empty());
+  EXPECT_TRUE(fs_.List(storage->CheckpointFolder(3))->empty());
+  EXPECT_FALSE(Exists(fs_, segment));
+  EXPECT_TRUE(storage->DeleteAll().ok());
+}
+
+TEST_F(CheckpointStorageTest, ACrashOfTheDeletionLeavesTheNewestOrNone) {
+  for (const auto names : {simulation::UnsyncedNames::kKept, simulation::UnsyncedNames::kDropped}) {
+    bool finished = false;
+    for (uint64_t step = 1; !finished; ++step) {
+      SCOPED_TRACE("power loss at operation " + std::to_string(step));
+      auto storage = Open();
+      uint64_t number = *storage->GreatestNumber();
+      for (const char* name : {"a", "b", "c"}) {
+        ++number;
+        EXPECT_EQ(Publish(*storage, number, {NewFile(*storage, name + std::to_string(number), name)}),
+                  PublishFate::kDurable);
+      }
+      fs_.Arm({.nth = step, .action = simulation::FaultAction::kCrashBefore});
+      finished = storage->DeleteAll().ok();
+      storage.reset();
+      fs_.Disarm();
+      fs_.PowerLoss({}, names);
+      storage = Open();
+      const std::vector<uint64_t> left = *storage->DurableNumbers();
+      EXPECT_TRUE(left.empty() || left.front() == number);
+      EXPECT_TRUE(left.empty() || !finished);
+      EXPECT_EQ(*storage->GreatestNumber(), number);
+      for (const uint64_t one : left) {
+        const auto metadata = storage->LoadMetadata(one);
+        ASSERT_TRUE(metadata.has_value());
+        if (one == number) {
+          EXPECT_TRUE(storage->VerifyFiles(*metadata, CheckpointStorage::Verify::kChecksums).ok());
+        }
+      }
+      EXPECT_TRUE(storage->DeleteAll().ok());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir::checkpoint

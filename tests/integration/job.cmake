@@ -45,6 +45,12 @@ weir_add_test(job_kafka_exact_test ${CMAKE_CURRENT_SOURCE_DIR}/job_kafka_exact_t
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 add_test(NAME job_kafka_exact_torture COMMAND job_kafka_exact_test)
 set_tests_properties(job_kafka_exact_torture PROPERTIES TIMEOUT 1200 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_test(job_kafka_case_test ${CMAKE_CURRENT_SOURCE_DIR}/job_kafka_case_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+add_test(NAME job_kafka_case_torture COMMAND job_kafka_case_test)
+set_tests_properties(job_kafka_case_torture PROPERTIES TIMEOUT 900 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_test(job_sinks_test ${CMAKE_CURRENT_SOURCE_DIR}/job_sinks_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(job_bounded_test ${CMAKE_CURRENT_SOURCE_DIR}/job_bounded_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 add_test(NAME job_bounded_torture COMMAND job_bounded_test)

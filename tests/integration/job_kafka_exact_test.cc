@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "tests/harness/kafka_broker.h"
-#include "tests/integration/job_definitions.h"
+#include "tests/integration/job_kafka_copy.h"
 
 namespace weir::job_test {
 namespace {
@@ -24,45 +24,8 @@ constexpr int kStoppedUnapplied = 5;
 
 bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
 
-class JobKafkaExactTest : public testing::Test {
+class JobKafkaExactTest : public KafkaCopyTest {
  protected:
-  JobKafkaExactTest() : job_(world_->NewName("job")), in_(world_->NewName("in")), out_(world_->NewName("out")) {
-    EXPECT_EQ(world_->CreateTopic(in_, 1).ToString(), "ok");
-    EXPECT_EQ(world_->CreateTopic(out_, 1).ToString(), "ok");
-    Json job = EmptyJob(folder_, job_);
-    job["sources"].push_back(KafkaSource(*world_, "numbers", in_, "json"));
-    Json sink = KafkaSink(*world_, "copy", "numbers", out_, Json::array({"k"}));
-    sink["delivery"] = "exactly-once";
-    sink["request-timeout"] = "3s";
-    job["sinks"].push_back(sink);
-    definition_ = WriteJob(folder_, job);
-  }
-
-  Weir Begin(Arguments more = {}) {
-    more.insert(more.begin(), {"run", definition_, "--quiet"});
-    return {folder_, std::move(more)};
-  }
-  // Numbers on from the last, all under one key.
-  void Feed(int count) {
-    std::vector<kafka_test::TestRecord> records;
-    for (int i = 0; i < count; ++i, ++fed_) records.push_back({.value = Row(fed_)});
-    world_->Append(in_, 0, records);
-  }
-  static std::string Row(int number) { return R"({"k":1,"n":)" + std::to_string(number) + "}"; }
-  std::vector<std::string> Out() {
-    std::vector<std::string> values;
-    for (const TopicRecord& record : ReadTopic(*world_, out_, 1)) values.push_back(record.value.value_or("null"));
-    return values;
-  }
-  std::vector<std::string> Fed(int from = 0) const {
-    std::vector<std::string> rows;
-    for (int i = from; i < fed_; ++i) rows.push_back(Row(i));
-    return rows;
-  }
-  bool ComesOut(size_t rows, Duration limit = seconds(30)) {
-    return Eventually(limit, [&] { return Out().size() >= rows; });
-  }
-  std::string Storage() const { return folder_.Path("checkpoints"); }
   // As it is at one moment: the process stands still meanwhile.
   void CopyStorage(Weir& owner, const std::string& to) {
     owner.Signal(SIGSTOP);
@@ -73,14 +36,6 @@ class JobKafkaExactTest : public testing::Test {
       std::filesystem::copy_file(file, target);
     }
   }
-
-  std::unique_ptr<kafka_test::KafkaWorld> world_ = kafka_test::NewRealWorld();
-  JobFolder folder_;
-  const std::string job_;
-  const std::string in_;
-  const std::string out_;
-  std::string definition_;
-  int fed_ = 0;
 };
 
 TEST_F(JobKafkaExactTest, Scenario18_ACopyWithTheNewestCheckpointTakesOverAndTheOlderProcessEnds) {

@@ -15,8 +15,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr int kKeys = 7;
-
 bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
 
 // A job that counts the rows of a few keys, and what it must have put out: every (key, count) once.
@@ -35,9 +33,9 @@ class JobSavepointTest : public testing::Test {
   void AppendRows(size_t count) {
     std::string lines;
     for (size_t i = 0; i < count; ++i) {
-      const size_t key = rows_ % kKeys;
+      const size_t key = rows_ % keys_;
       lines += "{\"k\":" + std::to_string(key) + "}\n";
-      expected_.push_back("{\"k\":" + std::to_string(key) + ",\"n\":" + std::to_string(rows_ / kKeys + 1) + "}");
+      expected_.push_back("{\"k\":" + std::to_string(key) + ",\"n\":" + std::to_string(rows_ / keys_ + 1) + "}");
       ++rows_;
     }
     folder_.Append("in/a.jsonl", lines);
@@ -53,6 +51,7 @@ class JobSavepointTest : public testing::Test {
   }
 
   JobFolder folder_;
+  size_t keys_ = 7;
   size_t rows_ = 0;
   std::vector<std::string> expected_;
 };
@@ -216,6 +215,135 @@ TEST_F(JobSavepointTest, KilledInTheMiddleOfOneLeavesNoneAndTheJobIsExact) {
   EXPECT_TRUE(AllOut()) << weir.Output();
   EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
   EXPECT_EQ(OutLines(folder_), expected_);
+}
+
+TEST_F(JobSavepointTest, AClaimedOneIsLinkedAndGoesBehindTheFirstOwnCheckpoint) {
+  AppendRows(50);
+  const std::string path = Write(CountingJob());
+  {
+    Weir weir(folder_, {"run", path});
+    EXPECT_TRUE(AllOut()) << weir.Output();
+    EXPECT_EQ(Ask("savepoint", path, {"--to", folder_.Path("sp"), "--stop"}).code, kOk) << weir.Output();
+  }
+  EXPECT_EQ(RunToEnd(folder_, {"run", path, "--claim"}).code, kBadUsage);
+  EXPECT_EQ(RunToEnd(folder_, {"run", path, "--claim", "--restore", "none"}).code, kBadUsage);
+  const std::string empty = "checkpoint.storage=" + folder_.Path("empty");
+  const Ended refused =
+      RunToEnd(folder_, {"run", path, "--set", empty, "--claim", "--restore", folder_.Path("checkpoints/counting")});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"--claim takes a savepoint", "of job 'counting'", "leave --claim out"});
+
+  const Arguments claim = {
+      "run", path, "--set", empty, "--set", "checkpoint.interval=1h", "--claim", "--restore", folder_.Path("sp") + "/"};
+  for (int life = 0; life < 3; ++life) {
+    AppendRows(20);
+    Weir weir(folder_, claim);
+    EXPECT_TRUE(Eventually(seconds(20), [&] { return weir.Says("goes on from"); })) << weir.Output();
+    EXPECT_EQ(std::filesystem::exists(folder_.Path("sp")), life == 0);
+    if (life == 0) {
+      EXPECT_TRUE(weir.Says("savepoint " + folder_.Path("sp") + " is claimed")) << weir.Output();
+      for (const std::string& file : FilesUnder(folder_.Path("sp/state"))) {
+        EXPECT_GT(std::filesystem::hard_link_count(file), 1U) << file;
+      }
+    }
+    EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+    EXPECT_EQ(weir.Says("is deleted"), life == 0) << weir.Output();
+  }
+  EXPECT_TRUE(FilesUnder(folder_.Path("sp")).empty());
+  Weir weir(folder_, {"run", path, "--set", empty});
+  EXPECT_TRUE(AllOut()) << weir.Output();
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+  EXPECT_EQ(OutLines(folder_), expected_);
+}
+
+TEST_F(JobSavepointTest, CheckpointsGoWithAStopWhereTheDefinitionSaysSo) {
+  Json job = CountingJob();
+  job["checkpoint"]["on-stop"] = "delete";
+  const std::string path = Write(job);
+  const auto has_state = [&] {
+    return std::ranges::any_of(FilesUnder(folder_.Path("checkpoints/counting")), [](const std::string& file) {
+      return file.ends_with("/_metadata") || file.find("/shared/") != std::string::npos;
+    });
+  };
+  {  // a supervisor's signal
+    AppendRows(20);
+    Weir weir(folder_, {"run", path});
+    EXPECT_TRUE(AllOut()) << weir.Output();
+    EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+    EXPECT_TRUE(has_state());
+  }
+  Arguments arguments = {"run", path};
+  for (const bool savepoint : {true, false}) {
+    AppendRows(20);
+    Weir weir(folder_, arguments);
+    EXPECT_TRUE(AllOut()) << weir.Output();
+    const Ended stopped =
+        savepoint ? Ask("savepoint", path, {"--to", folder_.Path("sp"), "--stop"}) : Ask("stop", path, {});
+    EXPECT_EQ(stopped.code, kOk) << stopped.output;
+    EXPECT_EQ(weir.Wait(seconds(10)), kOk) << weir.Output();
+    ExpectSays(weir.Output(), {"its checkpoints are deleted, as checkpoint.on-stop says"});
+    EXPECT_FALSE(has_state());
+    EXPECT_EQ(OutLines(folder_), expected_);
+    arguments = {"run", path, "--restore", folder_.Path("sp")};
+  }
+  const Ended refused = RunToEnd(folder_, {"run", path});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"has had checkpoints and none is left", "--restore none begins anew"});
+}
+
+TEST_F(JobSavepointTest, CheckpointsGoWithTheEndOfTheInputWhereTheDefinitionSaysSo) {
+  AppendRows(20);
+  Json job = CountingJob();
+  job["checkpoint"]["on-stop"] = "delete";
+  job["sources"][0]["follow"] = false;
+  const Ended ended = RunToEnd(folder_, {"run", Write(job)});
+  EXPECT_EQ(ended.code, kOk) << ended.output;
+  ExpectSays(ended.output, {"finished", "its checkpoints are deleted"});
+  EXPECT_EQ(OutLines(folder_), expected_);
+}
+
+// At each step another parallelism, too; from a savepoint, from the newest checkpoint, and after a crash in between.
+TEST_F(JobSavepointTest, KeyGroupsAreDoubledAndHalvedExactly) {
+  keys_ = 1000;  // all groups have some
+  struct Step {
+    int groups, parallelism;
+    bool savepoint;
+  };
+  int groups_before = 128;
+  for (const Step& step : {Step{128, 3, false}, Step{256, 5, true}, Step{512, 3, false}, Step{64, 3, true}}) {
+    Json job = CountingJob();
+    job["key-groups"] = step.groups;
+    job["parallelism"] = step.parallelism;
+    const std::string path = Write(job);
+    const std::string sp = folder_.Path("sp" + std::to_string(groups_before));
+    Arguments arguments = {"run", path};
+    if (step.savepoint) arguments.insert(arguments.end(), {"--restore", sp});
+    const std::string change =
+        "key groups " + std::to_string(groups_before) + " -> " + std::to_string(step.groups) + ":";
+    if (step.groups != groups_before) {
+      const Ended plan = RunToEnd(folder_, {"plan", path});
+      EXPECT_EQ(plan.code, kOk) << plan.output;
+      ExpectSays(plan.output, {change, "a start restores everything"});
+      Weir killed(folder_, arguments);
+      EXPECT_TRUE(Eventually(seconds(20), [&] { return killed.Says(change); })) << killed.Output();
+      AppendRows(500);
+      killed.Kill9();
+    }
+    Weir weir(folder_, arguments);
+    AppendRows(1500);
+    EXPECT_TRUE(AllOut()) << weir.Output();
+    const std::string to = folder_.Path("sp" + std::to_string(step.groups));
+    EXPECT_EQ(Ask("savepoint", path, {"--to", to, "--stop"}).code, kOk);
+    EXPECT_EQ(weir.Wait(seconds(10)), kOk) << weir.Output();
+    EXPECT_EQ(OutLines(folder_), expected_);
+    if (HasFailure()) return;
+    groups_before = step.groups;
+  }
+  Json job = CountingJob();
+  job["key-groups"] = 96;
+  const Ended refused = RunToEnd(folder_, {"run", Write(job)});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"written with 64 key groups, the definition has 96", "expected 64, doubled or halved"});
 }
 
 TEST_F(JobSavepointTest, ADrainEndsTheJob) {

@@ -326,7 +326,7 @@ TEST_F(StateToolTest, PlanSaysWhatAStartWouldDoAndDisturbsNobody) {
 TEST_F(StateToolTest, PlanAndStartRefuseTheSameMisfits) {
   RunToFirstSavepoint();
   Json job = CountingJob();
-  job["key-groups"] = 64;
+  job["key-groups"] = 96;
   job["operators"][1]["aggregates"]["last"] = {{"function", "max"}, {"column", "k"}};
   const Ended plan = Plan(job);
   EXPECT_EQ(plan.code, kStartRefused) << plan.output;
@@ -334,7 +334,7 @@ TEST_F(StateToolTest, PlanAndStartRefuseTheSameMisfits) {
   const Ended start = RunToEnd(folder_, {"run", WriteJob(folder_, job)});
   EXPECT_EQ(start.code, kStartRefused) << start.output;
   for (const Ended& each : {plan, start}) {
-    ExpectSays(each.output, {"128 key groups, the definition has 64", "operator 'counts'", "was stored as value of"});
+    ExpectSays(each.output, {"128 key groups, the definition has 96", "operator 'counts'", "was stored as value of"});
   }
   EXPECT_EQ(ContentOf("checkpoints"), before);
 }

@@ -109,6 +109,7 @@ TEST_F(DefinitionTest, IsTheSameFromJsonAndYaml) {
     EXPECT_EQ(job.key_groups, 128U);
     EXPECT_EQ(job.checkpoint.interval, std::chrono::seconds(1));
     EXPECT_EQ(job.checkpoint.retain, 3U);
+    EXPECT_FALSE(job.checkpoint.delete_on_stop);
     EXPECT_EQ(job.memory_bytes_max, uint64_t{1} << 30);
     ASSERT_EQ(job.nodes.size(), 5U);
     EXPECT_EQ(job.nodes[0].options.String("password"), "from file");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "connectors/register_connectors.h"
 #include "operators/runtime/enumerator_host.h"
 
@@ -103,13 +105,35 @@ TEST_F(RestoreFitTest, ARenamedOperatorIsCheckedAgainstTheStateThatItGets) {
   EXPECT_EQ(Misfits(), std::vector<std::string>{});  // it begins anew
 }
 
+TEST_F(RestoreFitTest, KeyGroupsMayBeDoubledAndHalvedAndNothingElse) {
+  Define("counts", R"({"function": "count"})");
+  EXPECT_EQ(KeyGroupsChange(job_, checkpoint_), "");
+  for (const auto& [before, now, fits] : std::vector<std::tuple<uint32_t, uint32_t, bool>>{{128, 256, true},
+                                                                                           {1, 32768, true},
+                                                                                           {100, 400, true},
+                                                                                           {256, 128, true},
+                                                                                           {12, 3, true},
+                                                                                           {128, 384, false},
+                                                                                           {128, 129, false},
+                                                                                           {12, 4, false},
+                                                                                           {100, 128, false},
+                                                                                           {0, 128, false}}) {
+    checkpoint_.key_groups = before;
+    job_.key_groups = now;
+    EXPECT_EQ(CheckFits(target_, checkpoint_, {}).ok(), fits) << before << " " << now;
+    EXPECT_NE(KeyGroupsChange(job_, checkpoint_).find(std::to_string(before) + " -> " + std::to_string(now)),
+              std::string::npos);
+  }
+}
+
 TEST_F(RestoreFitTest, EveryMisfitIsNamed) {
   Define("counts", R"({"function": "count", "column": "id"})");
-  checkpoint_.key_groups = 64;
+  checkpoint_.key_groups = 96;
   checkpoint_.enumerators["made"] = operators::EncodeEnumeratorSnapshot({"8", {}});
   const std::vector<std::string> misfits = Misfits();
   ASSERT_EQ(misfits.size(), 3U);
-  EXPECT_NE(misfits[0].find("64 key groups, the definition has 128"), std::string::npos);
+  EXPECT_NE(misfits[0].find("96 key groups, the definition has 128 (/key-groups): expected 96, doubled or halved"),
+            std::string::npos);
   EXPECT_NE(misfits[1].find("made: the checkpoint has 8 splits"), std::string::npos);
   EXPECT_NE(misfits[2].find("counts: state \"groups\""), std::string::npos);
   const Status status = CheckFits(target_, checkpoint_, {});
