@@ -101,9 +101,15 @@ std::vector<OptionSpec> PostgresSinkOptionSpecs() {
       {.name = "unknown-columns",
        .type = OptionType::kEnum,
        .default_text = "fail",
-       .doc = "What to do with a row's column that the table does not have: fail, or ignore it. The same for all sinks "
-              "of a job on one database.",
-       .choices = {"fail", "ignore"}},
+       .doc = "What to do with a row's column that the table does not have: fail, ignore it, or put all of them as one "
+              "JSON object into extras-column. The same for all sinks of a job on one database.",
+       .choices = {"fail", "ignore", "extras"}},
+      {.name = "extras-column",
+       .type = OptionType::kString,
+       .doc =
+           "With unknown-columns extras: a column of the table, of type json, jsonb or text; NULL where a row has no "
+           "others.",
+       .min = 1},
       {.name = "dead-letter-table",
        .type = OptionType::kString,
        .doc = "A table for rows that the server refuses (values and constraints), made if it is missing and written in "
@@ -140,6 +146,12 @@ void CheckPostgresSinkOptions(const Options& options, const PostgresClientFactor
                           std::string(name) + ": " + table.error().message()});
     }
   }
+  const bool extras = options.String("unknown-columns") == "extras";
+  if (extras != options.Has("extras-column")) {
+    problems.push_back({options.PathOf("extras-column"), "", extras ? "a column's name" : "no such member",
+                        extras ? "extras-column is needed with unknown-columns extras"
+                               : "extras-column has a meaning only with unknown-columns extras"});
+  }
   if (options.String("mode") != "append") return;
   for (const std::string_view name : {"key", "version-column"}) {
     if (!options.Has(name)) continue;
@@ -157,7 +169,10 @@ PostgresSinkOptions ParsePostgresSinkOptions(const Options& options) {
   result.target.upsert = options.String("mode") == "upsert";
   if (options.Has("key")) result.target.key = options.Strings("key");
   if (options.Has("version-column")) result.target.version_column = options.String("version-column");
-  result.policies.ignore_unknown_columns = options.String("unknown-columns") == "ignore";
+  const std::string& unknown = options.String("unknown-columns");
+  if (unknown == "ignore") result.policies.unknown_columns = PostgresUnknownColumns::kIgnore;
+  if (unknown == "extras") result.policies.unknown_columns = PostgresUnknownColumns::kExtras;
+  if (options.Has("extras-column")) result.policies.extras_column = options.String("extras-column");
   if (options.Has("dead-letter-table")) {
     const auto table = PostgresTableName::Parse(options.String("dead-letter-table"));
     if (table.has_value()) result.policies.dead_letters = *table;

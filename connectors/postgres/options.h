@@ -2,6 +2,8 @@
 // documentation. Pure; any thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +34,13 @@ struct PostgresTarget {
   friend bool operator==(const PostgresTarget&, const PostgresTarget&) = default;
 };
 
+enum class PostgresUnknownColumns : uint8_t { kFail, kIgnore, kExtras };
+
 // Of the whole connection: all sinks of a job on one database say the same.
 struct PostgresPolicies {
-  bool ignore_unknown_columns = false;              // otherwise a column that the table lacks refuses its rows
+  // A row's column that the table lacks refuses the row, is left out, or goes into one object with others of its kind.
+  PostgresUnknownColumns unknown_columns = PostgresUnknownColumns::kFail;
+  std::string extras_column = {};                   // of kExtras: that object's column
   std::optional<PostgresTableName> dead_letters{};  // nothing: a row that the server refuses stops the job
 };
 

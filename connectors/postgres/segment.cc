@@ -1,5 +1,6 @@
 #include "connectors/postgres/segment.h"
 
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -85,9 +86,11 @@ class PostgresFrameReader {
       SegmentValue& value = values_.emplace_back();
       value.absent = *size == 0;
       if (*size < 2) continue;
-      if (bytes.size() < *size - 2) return false;
-      value.text = bytes.substr(0, *size - 2);
-      bytes.remove_prefix(*size - 2);
+      const uint64_t length = (*size - 2) / 2;
+      if (bytes.size() < length) return false;
+      value.json = *size % 2 != 0;
+      value.text = bytes.substr(0, length);
+      bytes.remove_prefix(length);
     }
     WEIR_RETURN_IF_ERROR(take_({target_, columns_, static_cast<RowKind>(*kind), values_}));
     return true;
@@ -112,6 +115,18 @@ void AppendByteaText(std::string& out, std::string_view bytes) {
 void AppendNameList(std::string& out, const std::vector<std::string>& names) {
   AppendVarint(out, names.size());
   for (const std::string& name : names) AppendLengthPrefixed(out, name);
+}
+
+// The texts of numbers and booleans are JSON's too, but for NaN and infinities.
+bool IsJson(const Value& value) {
+  switch (value.type()) {
+    case ValueType::kBool:
+    case ValueType::kInt64:
+    case ValueType::kJson: return true;
+    case ValueType::kDouble: return std::isfinite(value.double_value());
+    case ValueType::kDecimal: return value.text().find_first_of("Ny") == std::string_view::npos;
+    default: return false;
+  }
 }
 
 }  // namespace
@@ -169,7 +184,7 @@ Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t 
       return Status::InvalidArgument("column \"" + batch.schema()->columns()[c] +
                                      "\" has a text with a null character, which PostgreSQL can't store");
     }
-    AppendVarint(out, text.size() + 2);
+    AppendVarint(out, 2 * text.size() + (IsJson(value) ? 3 : 2));
     out += text;
   }
   return {};

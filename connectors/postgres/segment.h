@@ -5,7 +5,8 @@
 //                                                 columns; the version column or an empty text
 //   'C' count name...                             the names of the columns that follow
 //   'R' kind value...                             a row, kind 0..3 for +I -U +U -D; a value for each column:
-//                                                 0 absent, 1 NULL, n + 2 and n bytes of text as PostgreSQL reads it
+//                                                 0 absent, 1 NULL, 2n + 2 and n bytes of text as PostgreSQL reads
+//                                                 it, 2n + 3 if that text is JSON as it stands (a number, say)
 //   'S'                                           end
 //
 // A file that ends without 'S', or holds anything else, is damaged.
@@ -36,6 +37,7 @@ void AppendPostgresText(std::string& out, const operators::Value& value);
 
 struct SegmentValue {
   bool absent = false;
+  bool json = false;                     // the text is JSON as it stands, otherwise a string
   std::optional<std::string_view> text;  // nothing: absent or NULL
 };
 struct SegmentRow {

@@ -34,7 +34,8 @@ class PostgresSink final : public operators::Sink {
          {options_.connection.connect_timeout, options_.connection.statement_timeout, options_.fence_timeout}) {
       text += "\n" + std::to_string(duration.count());
     }
-    text += "\n" + options_.marker_schema + "\n" + (policies.ignore_unknown_columns ? "ignore" : "fail");
+    text += "\n" + options_.marker_schema + "\n" + std::to_string(static_cast<int>(policies.unknown_columns)) + "\n" +
+            policies.extras_column;
     if (policies.dead_letters.has_value()) text += "\n" + policies.dead_letters->Quoted();
     return text;
   }

@@ -59,20 +59,40 @@ Status PostgresTableWriter::UseTarget(const SegmentRow& row) {
   return {};
 }
 
-Status PostgresTableWriter::UseColumns(const std::vector<std::string>& columns) {
-  std::vector<std::optional<size_t>> table_columns;
+Status PostgresTableWriter::MapColumns(const std::vector<std::string>& columns) {
+  table_columns_.clear();
+  unknown_cells_.clear();
+  extras_.reset();
+  if (policies_.unknown_columns == PostgresUnknownColumns::kExtras) {
+    extras_ = table_->Find(policies_.extras_column);
+    if (!extras_.has_value()) {
+      return Status::FailedPrecondition("table " + table_->name.ToString() + " has no column \"" +
+                                        policies_.extras_column + "\", which extras-column names");
+    }
+  }
   for (const std::string& column : columns) {
     std::optional<size_t> found = table_->Find(column);
-    if (!found.has_value() && !policies_.ignore_unknown_columns) {
+    if (found.has_value() && found == extras_) {
+      return Status::FailedPrecondition("the rows for table " + table_->name.ToString() + " have a column \"" + column +
+                                        "\" of their own, which extras-column names: expected another name");
+    }
+    if (!found.has_value() && policies_.unknown_columns == PostgresUnknownColumns::kFail) {
       return Status::FailedPrecondition("table " + table_->name.ToString() + " has no column \"" + column +
                                         "\", which the rows have; its columns: " + table_->ColumnList());
     }
+    if (!found.has_value()) unknown_cells_.push_back(table_columns_.size());
     if (found.has_value() && table_->columns[*found].generated) found.reset();
-    table_columns.push_back(found);
+    table_columns_.push_back(found);
   }
+  return {};
+}
+
+Status PostgresTableWriter::UseColumns(const std::vector<std::string>& columns) {
+  columns_.clear();
+  WEIR_RETURN_IF_ERROR(MapColumns(columns));
   const auto cell_of = [&](const std::string& column) -> Result<size_t> {
     const auto found = std::ranges::find(columns, column);
-    if (found != columns.end() && table_columns[static_cast<size_t>(found - columns.begin())].has_value()) {
+    if (found != columns.end() && table_columns_[static_cast<size_t>(found - columns.begin())].has_value()) {
       return static_cast<size_t>(found - columns.begin());
     }
     return Error(Status::FailedPrecondition("the rows for table " + table_->name.ToString() + " have no column \"" +
@@ -88,9 +108,28 @@ Status PostgresTableWriter::UseColumns(const std::vector<std::string>& columns) 
       WEIR_ASSIGN_OR_RETURN(version_cell_, cell_of(target_.version_column));
     }
   }
-  table_columns_ = std::move(table_columns);
   columns_ = columns;
   return {};
+}
+
+PostgresCell PostgresTableWriter::Extras(const SegmentRow& row) {
+  std::string object;
+  for (const size_t cell : unknown_cells_) {
+    const SegmentValue& value = row.values[cell];
+    if (value.absent) continue;
+    object += object.empty() ? '{' : ',';
+    AppendJsonString(object, row.columns[cell]);
+    object += ':';
+    if (!value.text.has_value()) {
+      object += "null";
+    } else if (value.json) {
+      object += *value.text;
+    } else {
+      AppendJsonString(object, *value.text);
+    }
+  }
+  if (object.empty()) return std::nullopt;
+  return arena_->Copy(object + '}');
 }
 
 PostgresCell PostgresTableWriter::Copy(const TableColumn& column, std::string_view text) {
@@ -134,6 +173,10 @@ Result<PostgresTableWriter::Waiting> PostgresTableWriter::Take(const SegmentRow&
   }
   for (size_t cell = 0; cell < row.values.size(); ++cell) {
     if (!row.values[cell].absent && table_columns_[cell].has_value()) add(cell);
+  }
+  if (extras_.has_value()) {
+    waiting.columns.push_back(*extras_);
+    waiting.cells.push_back(Extras(row));
   }
   if (!waiting.columns.empty()) return waiting;
   return Error(Status::FailedPrecondition("a row for table " + table_->name.ToString() +

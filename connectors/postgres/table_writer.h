@@ -54,7 +54,11 @@ class PostgresTableWriter {
 
   Status UseTarget(const SegmentRow& row);
   Status UseColumns(const std::vector<std::string>& columns);
+  // Where the values of `columns` go.
+  Status MapColumns(const std::vector<std::string>& columns);
   Result<Waiting> Take(const SegmentRow& row);
+  // The object of a row's values that have no column of their own; nothing: there are none.
+  PostgresCell Extras(const SegmentRow& row);
   PostgresCell Copy(const TableColumn& column, std::string_view text);
   // Appends the key's cells as one text, the same for all spellings of a number. False: one of them is missing.
   bool AppendKey(const SegmentRow& row, std::string& key) const;
@@ -84,6 +88,8 @@ class PostgresTableWriter {
   const TargetTable* table_ = nullptr;                // in tables_
   std::vector<std::string> columns_;                  // of the rows
   std::vector<std::optional<size_t>> table_columns_;  // for each of columns_; nothing: not written
+  std::vector<size_t> unknown_cells_;                 // of columns_: those that the table lacks
+  std::optional<size_t> extras_;                      // of table_, if they go there
   std::vector<size_t> key_cells_;                     // of columns_: the key's
   std::optional<size_t> version_cell_;                // of columns_
 

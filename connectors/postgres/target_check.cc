@@ -14,6 +14,7 @@ Result<TargetTable> FindTarget(const PostgresSinkOptions& options, PostgresClien
   }
   std::vector<std::string> needed = options.target.key;
   if (!options.target.version_column.empty()) needed.push_back(options.target.version_column);
+  if (!options.policies.extras_column.empty()) needed.push_back(options.policies.extras_column);
   for (const std::string& column : needed) {
     if (table.Find(column).has_value()) continue;
     return Error(Status::FailedPrecondition("table " + table.name.ToString() + " has no column \"" + column +
@@ -43,13 +44,14 @@ Status PostgresTargetCheck::Take() {
 
 Status PostgresTargetCheck::CheckColumns(const operators::Schema& schema) {
   WEIR_RETURN_IF_ERROR(Take());
-  if (!result_.has_value() || !result_->has_value() || options_.policies.ignore_unknown_columns) return {};
+  if (!result_.has_value() || !result_->has_value()) return {};
+  if (options_.policies.unknown_columns != PostgresUnknownColumns::kFail) return {};
   const TargetTable& table = **result_;
   for (const std::string& column : schema.columns()) {
     if (table.Find(column).has_value()) continue;
     return Status::FailedPrecondition("table " + table.name.ToString() + " has no column \"" + column +
                                       "\", which the rows have; its columns: " + table.ColumnList() +
-                                      " (unknown-columns: ignore leaves it out)");
+                                      " (unknown-columns says what else may become of it)");
   }
   return {};
 }

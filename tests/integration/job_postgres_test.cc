@@ -19,6 +19,7 @@ using std::chrono::seconds;
 using Lines = std::vector<std::string>;
 
 constexpr int kTakenOver = 4;
+constexpr int kOutputWaits = 5;
 
 std::unique_ptr<harness::PostgresServer> StartPostgres() {
   auto server = harness::PostgresServer::Start();
@@ -174,6 +175,29 @@ TEST_F(JobPostgresTest, OfTwoCopiesTheNewestTakesOverAndAnOlderOneIsRefused) {
   EXPECT_EQ(first.Wait(seconds(30)), kTakenOver) << first.Output();
   bring(6);
   EXPECT_EQ(second.Stop(), kOk) << second.Output();
+}
+
+// Scenario 12: what waits is named, and the next start applies it.
+TEST_F(JobPostgresTest, AJobStoppedWhileTheServerIsDownLeavesItsOutputToTheNextStart) {
+  ASSERT_TRUE(postgres_->Run("CREATE TABLE t (id bigint)").ok());
+  folder_.Write("in-1.jsonl", "{\"id\":1}\n");
+  Json job = TableJob({{"mode", "append"}});
+  job["sources"] = {FileSource(folder_, "in", "in-*.jsonl", true)};
+  const std::string definition = WriteJob(folder_, job);
+  {
+    Weir weir(folder_, {"run", definition, "--quiet"});
+    EXPECT_TRUE(Eventually(seconds(30), [&] { return postgres_->Query("SELECT * FROM t") == Lines{"1"}; }));
+    postgres_->Crash();
+    folder_.Append("in-1.jsonl", "{\"id\":2}\n");
+    EXPECT_TRUE(Eventually(seconds(30), [&] { return weir.Says("does not take output"); })) << weir.Output();
+    EXPECT_EQ(weir.Stop(), kOutputWaits) << weir.Output();
+    ExpectSays(weir.Output(), {"postgres:", "1 row"});
+  }
+  ASSERT_EQ(postgres_->Restart().ToString(), "ok");
+  Weir weir(folder_, {"run", definition, "--quiet"});
+  EXPECT_TRUE(Eventually(seconds(30), [&] { return postgres_->Query("SELECT count(*) FROM t") == Lines{"2"}; }));
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+  EXPECT_EQ(postgres_->Query("SELECT id FROM t ORDER BY id"), (Lines{"1", "2"}));
 }
 
 TEST_F(JobPostgresTest, AtLeastOnceEndsInTheSameTableWhateverHappens) {

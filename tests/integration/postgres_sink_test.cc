@@ -185,10 +185,33 @@ TEST_F(PostgresSinkTest, ATableThatDoesNotFitIsToldBeforeAnythingIsSealed) {
             "failed precondition: table public.t has no column \"no\"; its columns: id, n");
   EXPECT_EQ(refusal({{"table", Text("t")}, {"mode", Text("append")}}, {"id", "Extra"}),
             "failed precondition: table public.t has no column \"Extra\", which the rows have; its columns: id, n "
-            "(unknown-columns: ignore leaves it out)");
+            "(unknown-columns says what else may become of it)");
   const Definition ignore = {{"table", Text("t")}, {"mode", Text("append")}, {"unknown-columns", Text("ignore")}};
   ASSERT_EQ(Bring(ignore, {"id", "Extra"}, {{kInsert, {Int(1), String("x")}}}).ToString(), "ok");
   EXPECT_EQ(world_.Query("SELECT * FROM t"), (Lines{"1|null"}));
+}
+
+TEST_F(PostgresSinkTest, UnknownColumnsGatherInOneObject) {
+  world_.Run("CREATE TABLE t (id int PRIMARY KEY, n int, more jsonb)");
+  const Definition definition = {
+      {"table", Text("t")}, {"unknown-columns", Text("extras")}, {"extras-column", Text("more")}};
+  const Lines columns = {"id", "n", "a", "b", "c\"", "d"};
+  const auto json = Value::Text(ValueType::kJson, "[1]");
+  ASSERT_EQ(Bring(definition, columns,
+                  {{kInsert, {Int(1), Int(1), Number("0.10"), Value::Bool(true), String("x\"y"), json}},
+                   {kInsert, {Int(2), Int(2), Number("NaN"), Value::Null(), Value::Absent(), Value::Absent()}},
+                   {kInsert, {Int(3), Int(3), Int(3), Value::Absent(), Value::Absent(), Value::Absent()}},
+                   {kAfter, {Int(3), Int(4), Value::Absent(), Value::Absent(), Value::Absent(), Value::Absent()}}})
+                .ToString(),
+            "ok");
+  EXPECT_EQ(
+      world_.Query("SELECT * FROM t ORDER BY id"),
+      (Lines{R"(1|1|{"a": 0.10, "b": true, "d": [1], "c\"": "x\"y"})", R"(2|2|{"a": "NaN", "b": null})", "3|4|null"}));
+  const auto job = Started(definition, 2);
+  ASSERT_EQ(job->Write({"id", "more"}, {{kInsert, {Int(1), Int(1)}}}).ToString(), "ok");
+  EXPECT_EQ(job->Checkpoint().ToString(),
+            "failed precondition: the rows for table public.t have a column \"more\" of their own, which extras-column "
+            "names: expected another name");
 }
 
 TEST_F(PostgresSinkTest, ARefusedRowIsNamedAndStays) {

@@ -54,7 +54,7 @@ TEST_F(PostgresOptionsTest, DefaultsAreExactlyOnceUpsertsByThePrimaryKey) {
   const PostgresSinkOptions options = ParsePostgresSinkOptions(options_);
   EXPECT_TRUE(options.exactly_once);
   EXPECT_EQ(options.target, (PostgresTarget{.table = {"sales", "Orders"}, .upsert = true, .key = {}}));
-  EXPECT_FALSE(options.policies.ignore_unknown_columns);
+  EXPECT_EQ(options.policies.unknown_columns, PostgresUnknownColumns::kFail);
   EXPECT_FALSE(options.policies.dead_letters.has_value());
   EXPECT_EQ(options.connection.conninfo, "host=db dbname=shop");
   EXPECT_EQ(options.marker_schema, "public");
@@ -80,6 +80,14 @@ TEST_F(PostgresOptionsTest, ProblemsNameTheOptionAndNeverTheConnection) {
           {{"connection", "host=db"}, {"table", "t"}, {"mode", "append"}, {"key", "id"}, {"version-column", "v"}}),
       (std::vector<std::string>{"/key is : key has a meaning only with mode upsert",
                                 "/version-column is : version-column has a meaning only with mode upsert"}));
+}
+
+TEST_F(PostgresOptionsTest, ExtrasNeedAColumn) {
+  EXPECT_EQ(ProblemsOf({{"connection", "host=db"}, {"table", "t"}, {"unknown-columns", "extras"}}),
+            (std::vector<std::string>{"/extras-column is : extras-column is needed with unknown-columns extras"}));
+  EXPECT_EQ(
+      ProblemsOf({{"connection", "host=db"}, {"table", "t"}, {"extras-column", "x"}}),
+      (std::vector<std::string>{"/extras-column is : extras-column has a meaning only with unknown-columns extras"}));
 }
 
 TEST_F(PostgresOptionsTest, TheSystemIsTheAddressWithoutSecrets) {
