@@ -40,7 +40,8 @@ class JobControlTest : public testing::Test {
                      .workers = &workers_,
                      .wakeup = &wakeup_,
                      .storage = storage_.get(),
-                     .coordinated = nullptr};
+                     .coordinated = nullptr,
+                     .unsealed_bytes = {}};
     options.shape = {.key_groups = 128, .vertices = {{.vertex = 0, .uids = {"source"}, .parallelism = 1}}};
     options.start.storage = storage_.get();
     options.start.clock = &clock_;
