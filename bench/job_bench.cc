@@ -122,6 +122,7 @@ class JobBench {
     }
     if (settings_.Wants("delivery")) Delivery();
     if (settings_.Wants("checkpoints")) Checkpoints();
+    if (settings_.Wants("latency")) Latency();
     if (settings_.Wants("start")) Start();
     if (settings_.Wants("restore")) Restore();
     if (settings_.Wants("bounded")) Bounded();
@@ -223,6 +224,45 @@ class JobBench {
     Input("rows-10k", settings_.rows, 10'000);
     CompareWays("aggregate 10k, no checkpoints -> each second", "aggregate_to_blackhole.json", "rows-10k",
                 {{{"--set=checkpoint.interval=1h"}, {"--set=checkpoint.interval=1s"}}});
+  }
+
+  // From the moment at which the broker has a row until a read_committed consumer sees one more row of the output.
+  void Latency() {
+    constexpr size_t kRowsMeasured = 400;
+    constexpr size_t kRowsAtOnce = 4;
+    Input("ticks", 1000, 100);
+    const std::string output = NewOutput();
+    const std::string job = JobFile("pass.json", "ticks", output);
+    ArrivalWatch watch(broker_->bootstrap(), output);
+    auto weir = std::move(*harness::ChildProcess::Start(
+        {.arguments = {settings_.weir, "run", job, "--quiet", "--set=sources.0.end=none",
+                       "--set=operators.0.where=status <> ''", "--set=sinks.0.delivery=exactly-once",
+                       "--set=checkpoint.interval=1s", "--set=name=latency"},
+         .environment = {},
+         .output_path = job + ".log"}));
+    size_t seen = 0;
+    while (seen < 1000) seen += AfterAWhile(watch);
+    std::vector<MonotonicTime> written;
+    std::vector<double> ms;
+    while (ms.size() < kRowsMeasured) {
+      if (written.size() < kRowsMeasured) {
+        feed_.Write("ticks", 1000 + written.size(), 1000 + written.size() + kRowsAtOnce, 100);
+        written.insert(written.end(), kRowsAtOnce, clock_.Now());
+      }
+      for (size_t arrived = AfterAWhile(watch); arrived > 0; --arrived) {
+        ms.push_back(static_cast<double>((clock_.Now() - written[ms.size()]).count()) / 1e6);
+      }
+    }
+    StopWeir(weir);
+    std::ranges::sort(ms);
+    std::printf("exactly once, checkpoint.interval 1s: a row is visible after %.0f ms (p50), %.0f ms (p99)\n",
+                ms[ms.size() / 2], ms[ms.size() * 99 / 100]);
+    std::fflush(stdout);
+  }
+  static size_t AfterAWhile(ArrivalWatch& watch) {
+    ConditionWakeup never;
+    never.Wait();
+    return watch.Take();
   }
 
   // Allocations are counted by the allocator, in two runs of different length: what a start takes falls out.

@@ -89,6 +89,12 @@ ArrivalWatch::ArrivalWatch(const std::string& bootstrap, const std::string& topi
   CheckOk(consumer_->Assign(starts));
 }
 
+size_t ArrivalWatch::Take() {
+  size_t records = 0;
+  while (const auto block = std::move(*consumer_->Fetch())) records += block->records().size();
+  return records;
+}
+
 bool ArrivalWatch::AwaitRecord(Duration limit) {
   for (const MonotonicTime start = clock_.Now(); clock_.Now() - start < limit;) {
     const auto block = std::move(*consumer_->Fetch());

@@ -55,6 +55,8 @@ class ArrivalWatch {
   ArrivalWatch(const std::string& bootstrap, const std::string& topic);
   // Comes back with the first record; false if there was none within `limit`.
   bool AwaitRecord(Duration limit);
+  // Records that have come since the last call; does not wait.
+  size_t Take();
 
  private:
   const std::unique_ptr<connectors::KafkaClientFactory> factory_;

@@ -15,7 +15,7 @@ namespace weir::harness {
 namespace {
 
 constexpr std::chrono::seconds kStartTimeout{60};
-constexpr std::chrono::milliseconds kPollInterval{50};
+constexpr std::chrono::milliseconds kReadyPollInterval{50};
 
 // Debian keeps the server's programs out of PATH.
 std::string FindProgram(const std::string& name) {
@@ -89,7 +89,7 @@ void PostgresServer::Crash() {
 Status PostgresServer::Connect() {
   const std::string parameters = conninfo();
   std::string error;
-  for (auto waited = std::chrono::milliseconds(0); waited < kStartTimeout; waited += kPollInterval) {
+  for (auto waited = std::chrono::milliseconds(0); waited < kStartTimeout; waited += kReadyPollInterval) {
     PGconn* connection = PQconnectdb(parameters.c_str());
     if (PQstatus(connection) == CONNECTION_OK) {
       connection_ = connection;
@@ -99,7 +99,7 @@ Status PostgresServer::Connect() {
     error = PQerrorMessage(connection);
     PQfinish(connection);
     if (!process_->Running()) return Status::Unavailable("the server ended, see " + folder_ + "/log");
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(kReadyPollInterval);
   }
   return Status::Unavailable("the server does not answer: " + error);
 }
