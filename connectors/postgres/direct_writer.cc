@@ -15,7 +15,9 @@ constexpr int kTries = 3;
 }  // namespace
 
 PostgresDirectWriter::PostgresDirectWriter(PostgresSinkOptions options, PostgresClientFactory& factory)
-    : options_(std::move(options)), factory_(factory), frames_(options_.target) {}
+    : options_(std::move(options)),
+      factory_(factory),
+      frames_(options_.target, options_.policies.dead_letters.has_value()) {}
 
 PostgresDirectWriter::~PostgresDirectWriter() = default;
 

@@ -1,10 +1,26 @@
 #include "connectors/postgres/row_frames.h"
 
 #include "connectors/postgres/segment.h"
+#include "operators/raw_value.h"
 
 namespace weir::connectors {
 
 using operators::RowKind;
+
+namespace {
+
+// For messages: cut off.
+std::string RowText(const operators::Batch& batch, size_t row) {
+  std::string text;
+  for (size_t c = 0; c < batch.columns(); ++c) {
+    if (batch.at(row, c).missing()) continue;
+    text += (text.empty() ? "" : ", ") + batch.schema()->columns()[c] + "=";
+    AppendPostgresText(text, batch.at(row, c));
+  }
+  return operators::QuotedExcerpt(text);
+}
+
+}  // namespace
 
 Result<uint64_t> PostgresRowFrames::Append(const operators::Batch& batch, std::string& out) {
   uint64_t rows = 0;
@@ -20,7 +36,9 @@ Result<uint64_t> PostgresRowFrames::Append(const operators::Batch& batch, std::s
       schema_ = batch.schema();
       AppendSegmentColumns(out, schema_->columns());
     }
-    WEIR_RETURN_IF_ERROR(AppendSegmentRow(out, batch, i));
+    if (const Status status = AppendSegmentRow(out, batch, i, any_text_); !status.ok()) {
+      return Error(status.WithContext("row " + RowText(batch, i)));
+    }
     ++rows;
   }
   return rows;

@@ -166,7 +166,7 @@ void AppendSegmentColumns(std::string& out, const std::vector<std::string>& colu
   AppendNameList(out, columns);
 }
 
-Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row) {
+Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row, bool any_text) {
   const size_t before = out.size();
   out += 'R';
   AppendVarint(out, static_cast<uint64_t>(batch.kind(row)));
@@ -179,7 +179,7 @@ Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t 
     }
     text.clear();
     AppendPostgresText(text, value);
-    if (text.contains('\0')) {
+    if (!any_text && text.contains('\0')) {
       out.resize(before);
       return Status::InvalidArgument("column \"" + batch.schema()->columns()[c] +
                                      "\" has a text with a null character, which PostgreSQL can't store");

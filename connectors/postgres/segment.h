@@ -28,8 +28,8 @@ namespace weir::connectors {
 
 void AppendSegmentTarget(std::string& out, const PostgresTarget& target);
 void AppendSegmentColumns(std::string& out, const std::vector<std::string>& columns);
-// The row's frame. InvalidArgument for a value that PostgreSQL can't have: text with a null character.
-Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row);
+// The row's frame. Without `any_text`, InvalidArgument for what no PostgreSQL can store: text with a null character.
+Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row, bool any_text);
 void AppendPostgresSegmentEnd(std::string& out);
 
 // A value as PostgreSQL reads it: bytes as \x0a1b, numbers with their exact digits, dates and times as it prints them.

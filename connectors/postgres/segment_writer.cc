@@ -15,7 +15,10 @@ constexpr uint64_t kUnwrittenBytesMax = uint64_t{8} << 20;  // text that waits f
 
 PostgresSegmentWriter::PostgresSegmentWriter(PostgresSinkOptions options, std::string system,
                                              PostgresClientFactory& factory)
-    : options_(std::move(options)), system_(std::move(system)), factory_(factory), frames_(options_.target) {}
+    : options_(std::move(options)),
+      system_(std::move(system)),
+      factory_(factory),
+      frames_(options_.target, options_.policies.dead_letters.has_value()) {}
 
 PostgresSegmentWriter::~PostgresSegmentWriter() = default;
 

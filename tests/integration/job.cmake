@@ -61,3 +61,5 @@ weir_add_test(job_postgres_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 add_test(NAME job_postgres_torture COMMAND job_postgres_test)
 set_tests_properties(job_postgres_torture PROPERTIES TIMEOUT 1200 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_test(job_postgres_case_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_case_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
