@@ -55,6 +55,7 @@ class Job {
   Job& operator=(const Job&) = delete;
 
   void RequestStop(Duration timeout, bool drain = false) { control_->RequestStop(timeout, drain); }
+  bool stop_requested() const { return control_->stop_requested(); }
   void RequestSavepoint(checkpoint::SavepointRequest request) { control_->RequestSavepoint(std::move(request)); }
   // The job's folder in the storage.
   const std::string& storage_root() const { return storage_->root(); }
