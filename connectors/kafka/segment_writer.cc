@@ -71,6 +71,8 @@ Status KafkaSegmentWriter::Flush() {
 
 Result<bool> KafkaSegmentWriter::ReadyForBarrier() {
   WEIR_RETURN_IF_ERROR(FirstError());
+  // Rows for a topic that never was must not become durable: they would wait for it for good.
+  if (!topic_check_->Result().has_value()) return false;
   if (!segment_.empty()) {
     AppendSegmentEnd(files_->text());
     files_->SubmitSeal(segment_, std::exchange(segment_rows_, 0));
