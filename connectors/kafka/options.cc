@@ -269,6 +269,10 @@ void CheckKafkaSinkOptions(const Options& options, Problems& problems) {
   if (options.String("topic").empty()) {
     problems.push_back({options.PathOf("topic"), "", "a topic's name", "topic is empty"});
   }
+  if (options.String("topic") == kKafkaMarkerTopic) {
+    problems.push_back({options.PathOf("topic"), kKafkaMarkerTopic, "another topic",
+                        std::string(kKafkaMarkerTopic) + " holds the markers of exactly-once sinks and nothing else"});
+  }
   const size_t columns = options.Has("key") ? options.Strings("key").size() : 0;
   if (options.Has("key") && columns == 0) {
     problems.push_back({options.PathOf("key"), "[]", "at least one column", "key is empty"});

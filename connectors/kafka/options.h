@@ -13,6 +13,9 @@
 
 namespace weir::connectors {
 
+// Where exactly-once sinks keep their markers; no sink may write rows there.
+inline constexpr char kKafkaMarkerTopic[] = "weir-markers";
+
 enum class KafkaStart : uint8_t { kEarliest, kLatest, kGroupOffsets, kTimestamp, kOffsets };
 enum class KafkaEnd : uint8_t { kNone, kLatest, kOffsets };
 

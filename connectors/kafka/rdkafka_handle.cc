@@ -93,10 +93,11 @@ void RdKafkaConfig::Set(const std::string& name, const std::string& value) {
                                       rd_kafka_version_str() + ")");
     return;
   }
-  // librdkafka's reason repeats the value.
-  status_ =
-      Status::InvalidArgument("property \"" + name + "\": " +
-                              (IsSecretProperty(name) ? std::string("the value is not accepted") : reason.data()));
+  // librdkafka's reason repeats the value, and may end a line.
+  std::string_view text = reason.data();
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  status_ = Status::InvalidArgument("property \"" + name +
+                                    "\": " + std::string(IsSecretProperty(name) ? "the value is not accepted" : text));
 }
 
 bool RdKafkaConfig::SetIfKnown(const std::string& name, const std::string& value) {

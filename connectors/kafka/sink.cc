@@ -1,5 +1,6 @@
 #include "connectors/kafka/sink.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -41,11 +42,14 @@ class KafkaSink final : public operators::Sink {
   std::string system() const override {
     return options_.exactly_once ? "kafka:" + SortedServers(options_.connection) : std::string();
   }
-  std::string committer_settings() const override {
-    std::string text =
-        std::to_string(options_.transaction_timeout.count()) + " " + std::to_string(options_.request_timeout.count());
-    for (const auto& [name, value] : options_.connection.properties) text += "\n" + name + "=" + value;
-    return text;
+  std::map<std::string, std::string> committer_settings() const override {
+    std::map<std::string, std::string> settings = {
+        {"transaction-timeout", std::to_string(options_.transaction_timeout.count())},
+        {"request-timeout", std::to_string(options_.request_timeout.count())}};
+    for (const auto& [name, value] : options_.connection.properties) {
+      settings[name == "partitioner" ? name : "properties/" + name] = value;
+    }
+    return settings;
   }
   Result<std::unique_ptr<checkpoint::Committer>> CreateCommitter(const operators::CommitterContext& context) override {
     return std::make_unique<KafkaCommitter>(options_, factory_, context);

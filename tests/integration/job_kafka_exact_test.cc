@@ -1,5 +1,5 @@
-// Exactly once into Kafka by whole jobs on a real broker: copies of the storage, zombies, clones, rewinds, a cluster that
-// is away, markers that are gone. The numbers are those of the scenarios in the checkpoint protocol.
+// Exactly once into Kafka by whole jobs on a real broker: copies of the storage, zombies, clones, rewinds, a cluster
+// that is away, markers that are gone. The numbers are those of the scenarios in the checkpoint protocol.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -176,8 +176,8 @@ TEST_F(JobKafkaExactTest, ACloneFromASavepointRunsBesideTheOriginal) {
   ASSERT_EQ(saved.code, kOk) << saved.output;
   const std::string clone_out = out_ + "-clone";
   ASSERT_EQ(world_->CreateTopic(clone_out, 1).ToString(), "ok");
-  Weir clone = Begin({"--set", "name=" + job_ + "-clone", "--set", "sinks.copy.topic=" + clone_out, "--restore",
-                      folder_.Path("sp")});
+  Weir clone = Begin(
+      {"--set", "name=" + job_ + "-clone", "--set", "sinks.copy.topic=" + clone_out, "--restore", folder_.Path("sp")});
   Feed(300);
   ASSERT_TRUE(ComesOut(600)) << original.Output();
   EXPECT_TRUE(Eventually(seconds(30), [&] { return ReadTopic(*world_, clone_out, 1).size() >= 300; }))
@@ -209,7 +209,8 @@ TEST_F(JobKafkaExactTest, ARewindHappensOnceAndDoublesOnlyWhatCameBehindIt) {
   std::vector<std::string> expected = Fed();
   for (int i = 100; i < 150; ++i) expected.push_back(Row(i));
   for (int life = 0; life < 3; ++life) {
-    weir.emplace(folder_, Arguments{"run", definition_, "--quiet", rewind[0], rewind[1], rewind[2], rewind[3], rewind[4]});
+    weir.emplace(folder_,
+                 Arguments{"run", definition_, "--quiet", rewind[0], rewind[1], rewind[2], rewind[3], rewind[4]});
     for (int i = 0; i < 20; ++i) expected.push_back(Row(fed_ + i));
     Feed(20);
     ASSERT_TRUE(ComesOut(expected.size())) << weir->Output();
@@ -255,7 +256,42 @@ TEST_F(JobKafkaExactTest, SinksOfOneClusterMustAgreeOnTheirConnection) {
   job["sinks"].push_back(second);
   const Ended refused = RunToEnd(folder_, {"validate", WriteJob(folder_, job, "two.json")});
   EXPECT_NE(refused.code, kOk) << refused.output;
-  ExpectSays(refused.output, {"/sinks/1", "\"copy\"", "\"other\"", "one committer"});
+  ExpectSays(refused.output, {"/sinks/1", "\"copy\"", "\"other\"", "one committer", "differ: transaction-timeout"});
+}
+
+// Under one transactional id the two would fence each other.
+TEST_F(JobKafkaExactTest, OneClusterUnderTwoNamesIsRefused) {
+  Json job = Json::parse(ReadText(definition_));
+  Json second = job["sinks"][0];
+  const auto address = second["bootstrap-servers"].get<std::string>();
+  second["id"] = "other";
+  second["bootstrap-servers"] = "localhost" + address.substr(address.find(':'));
+  job["sinks"].push_back(second);
+  const Ended refused = RunToEnd(folder_, {"run", WriteJob(folder_, job, "two.json")});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"are both Kafka cluster", "localhost:"});
+}
+
+// Its checkpoint would hold rows that no start could ever bring to a cluster.
+TEST_F(JobKafkaExactTest, RowsForATopicThatNeverWasDoNotBecomeDurable) {
+  Feed(100);
+  const Ended missing = RunToEnd(folder_, {"run", definition_, "--set", "sinks.copy.topic=never-made", "--set",
+                                           "checkpoint.interval=10ms", "--set", "restart.strategy=none"});
+  EXPECT_EQ(missing.code, kJobFailed) << missing.output;
+  Weir weir = Begin();
+  EXPECT_TRUE(ComesOut(100)) << weir.Output();
+}
+
+TEST_F(JobKafkaExactTest, AFailureWhileTheJobStopsStartsItNoMore) {
+  Weir weir = Begin({"--set", "restart.strategy=fixed-delay", "--set", "restart.delay=1ms"});
+  Feed(100);
+  ASSERT_TRUE(ComesOut(100)) << weir.Output();
+  EXPECT_EQ(world_->DeleteTopic(out_).ToString(), "ok");
+  Feed(100);
+  EXPECT_TRUE(Eventually(seconds(20), [&] { return weir.Says("; restart 2 in"); })) << weir.Output();
+  weir.Signal(SIGTERM);
+  EXPECT_NE(weir.Wait(seconds(20)), kOk) << weir.Output();
+  EXPECT_EQ(weir.Output().rfind("; restart "), weir.Output().rfind("; restart ", weir.Output().find("stopping")));
 }
 
 }  // namespace

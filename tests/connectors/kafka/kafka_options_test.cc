@@ -79,7 +79,7 @@ TEST_F(KafkaOptionsTest, RefusesPropertiesThatItsPromisesStandOn) {
     EXPECT_TRUE(Contains(problems, std::string("/properties/") + name)) << name << ": " << problems;
     EXPECT_TRUE(Contains(problems, "can't be set")) << problems;
   }
-  for (const char* name : {"acks", "enable.idempotence", "transactional.id", "partitioner"}) {
+  for (const char* name : {"acks", "enable.idempotence", "transactional.id", "transaction.timeout.ms", "partitioner"}) {
     EXPECT_TRUE(Contains(Sink(Without(Properties(name, "x"), "topics")), "can't be set")) << name;
   }
 }
@@ -115,6 +115,7 @@ TEST_F(KafkaOptionsTest, ChecksTheSinksKey) {
   EXPECT_TRUE(Contains(Sink({{"topic", Text("t")}, {"key", List({"a", "b"})}, {"key-format", Text("raw")}}),
                        "takes one column"));
   EXPECT_NE(Sink({{"topic", Text("")}}), "");
+  EXPECT_TRUE(Contains(Sink({{"topic", Text("weir-markers")}}), "holds the markers"));
 }
 
 TEST(KafkaSplitTest, PositionsSurviveTheirJson) {
