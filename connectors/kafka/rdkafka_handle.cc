@@ -47,12 +47,14 @@ constexpr std::array kProducerDefaults = {
 
 constexpr int64_t kFetchBytesMax = 2 * 1024 * 1024;
 
-void ForwardRdKafkaLog(const rd_kafka_t*, int level, const char* facility, const char* text) {
+void ForwardRdKafkaLog(const rd_kafka_t* client, int level, const char* facility, const char* text) {
   constexpr int kSyslogWarning = 4;
   // A new transactional producer waits for the end of its predecessor's transaction; rows of an unfinished one are
   // dropped: nothing to warn of.
   const std::string_view about(facility);
-  const bool expected = about == "GETPID" || about == "TERMINATE";
+  // A sink's properties also serve its questions to the cluster, where those of a producer mean nothing.
+  const bool expected =
+      about == "GETPID" || about == "TERMINATE" || (about == "CONFWARN" && rd_kafka_type(client) == RD_KAFKA_CONSUMER);
   Log(level <= kSyslogWarning && !expected ? LogLevel::kWarning : LogLevel::kDebug,
       std::string("kafka client: ") + facility + ": " + text);
 }

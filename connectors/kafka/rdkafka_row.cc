@@ -64,9 +64,11 @@ Status RefusedRow(const std::string& address, const std::string& bytes_max, cons
       row.key.data() == nullptr ? std::string("none") : '"' + std::string(row.key.substr(0, kKeyShown)) + '"';
   switch (error) {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-      return Status::InvalidArgument("topic " + topic + ": the row with key " + key + " is " +
-                                     std::to_string(row.key.size() + row.value.size()) + " bytes; the limit is " +
-                                     bytes_max + " (property message.max.bytes here, max.message.bytes of the topic)");
+      return Status::InvalidArgument(
+          "topic " + topic + ": the row with key " + key + " is " + std::to_string(row.key.size() + row.value.size()) +
+          " bytes; the limit is " + bytes_max +
+          " (property message.max.bytes here; max.message.bytes of the topic, which must also hold a "
+          "batch of rows, property batch.size)");
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
