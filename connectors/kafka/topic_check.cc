@@ -8,22 +8,34 @@ TopicCheck::TopicCheck(const KafkaSinkOptions& options, KafkaClientFactory& fact
       factory_(factory),
       answer_(*context.wakeup),
       worker_(context.workers->NewWorker("kafka-topic")) {
-  worker_->Submit([this] {
+  if (options_.topic_column.empty()) Ask(options_.topic);
+}
+
+TopicCheck::~TopicCheck() = default;
+
+void TopicCheck::Ask(const std::string& topic) {
+  if (!asked_.insert(topic).second) return;
+  result_.reset();
+  worker_->Submit([this, topic] {
     const auto admin = factory_.NewAdmin(AdminConnection(options_.connection, factory_), options_.request_timeout);
     Status status;
     if (!admin.has_value()) {
       status = admin.error();
-    } else if (const auto topic = (*admin)->DescribeTopic(options_.topic); !topic.has_value()) {
-      status = topic.error();
+    } else if (const auto found = (*admin)->DescribeTopic(topic); !found.has_value()) {
+      status = found.error();
     }
     answer_.Post(std::move(status));
   });
 }
 
-TopicCheck::~TopicCheck() = default;
-
 const std::optional<Status>& TopicCheck::Result() {
-  if (std::optional<Status> answer = answer_.Take()) result_ = std::move(*answer);
+  if (result_.has_value()) return result_;
+  while (std::optional<Status> answer = answer_.Take()) {
+    ++answers_;
+    const bool told = !error_.ok() && error_.code() != StatusCode::kUnavailable;
+    if (!told && !answer->ok()) error_ = std::move(*answer);
+  }
+  if (answers_ == asked_.size()) result_ = error_;
   return result_;
 }
 
