@@ -51,9 +51,9 @@ bool KafkaSegmentWriter::CanWrite() {
 Status KafkaSegmentWriter::Write(operators::Batch batch) {
   WEIR_RETURN_IF_ERROR(FirstError());
   WEIR_ASSIGN_OR_RETURN(const std::span<const TopicRows> by_topic, encoder_.Encode(batch));
+  topic_check_->Ask(by_topic);
   std::string& text = files_->text();
   for (const auto& [topic, rows] : by_topic) {
-    topic_check_->Ask(*topic);
     if (segment_.empty()) segment_ = stem_ + std::to_string(sequence_++);
     if (std::exchange(segment_topic_, topic) != topic) AppendSegmentTopic(text, *topic);
     for (const ProduceRow& row : rows) {

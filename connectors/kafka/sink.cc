@@ -100,7 +100,7 @@ Status KafkaSinkWriter::Write(operators::Batch batch) {
   if (!status_.ok()) return status_;
   WEIR_CHECK(pending_.empty());
   WEIR_ASSIGN_OR_RETURN(pending_, encoder_.Encode(batch));
-  for (const TopicRows& rows : pending_) topic_check_->Ask(*rows.topic);
+  topic_check_->Ask(pending_);
   return ProducePending();
 }
 

@@ -1,5 +1,8 @@
 #include "connectors/kafka/topic_check.h"
 
+#include <utility>
+#include <vector>
+
 namespace weir::connectors {
 
 TopicCheck::TopicCheck(const KafkaSinkOptions& options, KafkaClientFactory& factory,
@@ -8,21 +11,25 @@ TopicCheck::TopicCheck(const KafkaSinkOptions& options, KafkaClientFactory& fact
       factory_(factory),
       answer_(*context.wakeup),
       worker_(context.workers->NewWorker("kafka-topic")) {
-  if (options_.topic_column.empty()) Ask(options_.topic);
+  const TopicRows only = {.topic = &options_.topic, .rows = {}};
+  if (options_.topic_column.empty()) Ask(std::span(&only, 1));
 }
 
 TopicCheck::~TopicCheck() = default;
 
-void TopicCheck::Ask(const std::string& topic) {
-  if (!asked_.insert(topic).second) return;
+void TopicCheck::Ask(std::span<const TopicRows> by_topic) {
+  std::vector<std::string> fresh;
+  for (const TopicRows& rows : by_topic) {
+    if (asked_.insert(*rows.topic).second) fresh.push_back(*rows.topic);
+  }
+  if (fresh.empty()) return;
   result_.reset();
-  worker_->Submit([this, topic] {
+  ++open_;
+  worker_->Submit([this, fresh = std::move(fresh)] {
     const auto admin = factory_.NewAdmin(AdminConnection(options_.connection, factory_), options_.request_timeout);
-    Status status;
-    if (!admin.has_value()) {
-      status = admin.error();
-    } else if (const auto found = (*admin)->DescribeTopic(topic); !found.has_value()) {
-      status = found.error();
+    Status status = admin.has_value() ? Status::Ok() : admin.error();
+    for (size_t i = 0; i < fresh.size() && status.ok(); ++i) {
+      if (const auto found = (*admin)->DescribeTopic(fresh[i]); !found.has_value()) status = found.error();
     }
     answer_.Post(std::move(status));
   });
@@ -31,11 +38,11 @@ void TopicCheck::Ask(const std::string& topic) {
 const std::optional<Status>& TopicCheck::Result() {
   if (result_.has_value()) return result_;
   while (std::optional<Status> answer = answer_.Take()) {
-    ++answers_;
+    --open_;
     const bool told = !error_.ok() && error_.code() != StatusCode::kUnavailable;
     if (!told && !answer->ok()) error_ = std::move(*answer);
   }
-  if (answers_ == asked_.size()) result_ = error_;
+  if (open_ == 0) result_ = error_;
   return result_;
 }
 

@@ -5,11 +5,13 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 
 #include "base/mailbox.h"
 #include "connectors/kafka/client.h"
 #include "connectors/kafka/options.h"
+#include "connectors/kafka/row_encoder.h"
 #include "operators/sink.h"
 
 namespace weir::connectors {
@@ -20,8 +22,8 @@ class TopicCheck {
   TopicCheck(const KafkaSinkOptions& options, KafkaClientFactory& factory, const operators::WriterContext& context);
   ~TopicCheck();
 
-  // Asks unless it has done so before.
-  void Ask(const std::string& topic);
+  // Asks for those that it has not asked for before, in one go.
+  void Ask(std::span<const TopicRows> by_topic);
   // Of all topics asked: the first error, kUnavailable last. Nothing: an answer is missing; the context's wakeup calls.
   const std::optional<Status>& Result();
 
@@ -29,7 +31,7 @@ class TopicCheck {
   const KafkaSinkOptions& options_;
   KafkaClientFactory& factory_;
   std::set<std::string> asked_;
-  size_t answers_ = 0;  // that have come
+  size_t open_ = 0;  // questions without an answer
   Status error_;
   std::optional<Status> result_;
   Mailbox<Status> answer_;          // synchronises itself
