@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::string_view kFolderPrefix = "chk-";
 constexpr std::string_view kDamagedSuffix = ".damaged";
-constexpr std::string_view kStorageIdName = "storage-id";
 constexpr std::string_view kFirstPublishedName = "first-published";
 
 // The number in "chk-<number><suffix>"; nothing for any other name.

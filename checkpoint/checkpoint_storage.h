@@ -31,6 +31,7 @@ namespace weir::checkpoint {
 
 // The file that makes a folder a checkpoint.
 inline constexpr std::string_view kMetadataName = "_metadata";
+inline constexpr std::string_view kStorageIdName = "storage-id";
 
 // How a publication ended.
 enum class PublishFate : uint8_t {

@@ -31,6 +31,9 @@ class Committer {
   virtual ~Committer() = default;
   // Reads the marker without disturbing a running owner. Nothing: the system has no marker of this job.
   virtual Result<std::optional<Marker>> Peek() = 0;
+  // After Peek: the place itself, where the system's identity is only one way to write its address; empty: that is all.
+  // Two systems of one job may not be in one place: they would fence each other.
+  virtual std::string place() const { return {}; }
   // Makes every older attempt unable to write; kFailedPrecondition if a live process can't be put out.
   virtual Status Fence() = 0;
   // After Fence: the marker, which can't change any more but by us.

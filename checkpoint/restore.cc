@@ -3,6 +3,7 @@
 #include "checkpoint/restore.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -84,6 +85,7 @@ class Starter {
     WEIR_RETURN_IF_ERROR(FindNewestWhole());
     WEIR_RETURN_IF_ERROR(ReadChosen());
     WEIR_RETURN_IF_ERROR(ReadMarkers(&Committer::Peek));
+    WEIR_RETURN_IF_ERROR(CheckPlaces());
     WEIR_RETURN_IF_ERROR(Decide());
     if (decision_.action == RestoreAction::kPublishChosen) {
       WEIR_RETURN_IF_ERROR(VerifyCheckpointFolder(context_.storage->file_system(), request_.path, *facts_.chosen,
@@ -198,6 +200,19 @@ class Starter {
       } else {
         return marker.error().WithContext("system " + fact.identity);
       }
+    }
+    return Status::Ok();
+  }
+
+  Status CheckPlaces() const {
+    std::map<std::string, std::string> identities;
+    for (const System& system : *context_.systems) {
+      const std::string place = system.committer->place();
+      if (place.empty()) continue;
+      const auto [first, is_new] = identities.emplace(place, system.identity);
+      if (is_new) continue;
+      return Status::FailedPrecondition("systems " + first->second + " and " + system.identity + " are both " + place +
+                                        "; the sinks that write there must name it in the same way");
     }
     return Status::Ok();
   }

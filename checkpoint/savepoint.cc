@@ -54,23 +54,29 @@ Status Write(FileSystem& fs, CheckpointMetadata metadata, const std::string& roo
   return WriteFileDurably(fs, JoinPath(folder, kMetadataName), EncodeMetadata(metadata));
 }
 
-// Whatever names lead there: compared is what the folders above `folder` are.
-bool IsWithin(FileSystem& fs, const std::string& root, const std::string& folder) {
+bool IsStorageOrSavepoint(FileSystem& fs, const std::string& folder) {
+  return fs.Stat(JoinPath(folder, kStorageIdName)).has_value() || fs.Stat(JoinPath(folder, kMetadataName)).has_value();
+}
+
+// The folder that `folder` would be part of: `root`, whatever names lead there, or any other job's or savepoint above
+// it. Empty: none.
+std::string OwnerAbove(FileSystem& fs, const std::string& root, const std::string& folder) {
   const auto top = fs.Stat(root);
-  if (!top.has_value()) return false;
   for (std::string at = folder; at != "/" && at != "."; at = ParentDirectory(at)) {
     const auto info = fs.Stat(at);
-    if (info.has_value() && info->device == top->device && info->inode == top->inode) return true;
+    if (!info.has_value()) continue;
+    if (top.has_value() && info->device == top->device && info->inode == top->inode) return root;
+    if (at != folder && IsStorageOrSavepoint(fs, at)) return at;
   }
-  return false;
+  return {};
 }
 
 }  // namespace
 
 Status PrepareSavepointFolder(FileSystem& fs, const std::string& root, const std::string& folder) {
-  if (IsWithin(fs, root, folder)) {
-    return Status::FailedPrecondition("a savepoint in " + folder + " would be part of " + root +
-                                      ", the job's own folder or another savepoint: choose another place");
+  if (const std::string owner = OwnerAbove(fs, root, folder); !owner.empty()) {
+    return Status::FailedPrecondition("a savepoint in " + folder + " would be part of " + owner +
+                                      ", a job's own folder or another savepoint: choose another place");
   }
   WEIR_RETURN_IF_ERROR(CreateDirectoriesDurably(fs, folder));
   WEIR_ASSIGN_OR_RETURN(const std::vector<std::string> names, fs.List(folder));

@@ -26,9 +26,9 @@ struct SavepointRequest {
   std::move_only_function<void(Result<CheckpointId>)> done;
 };
 
-// Makes the folder. AlreadyExists if there is something in it; FailedPrecondition if it is part of the job's folder of
-// the storage, `root`, where what Weir does not know is deleted. What would fail for its sake should do so before a job
-// is asked to stop.
+// Makes the folder. AlreadyExists if there is something in it; FailedPrecondition if it is part of `root`, the job's
+// folder of the storage or a savepoint, or of any other such folder: Weir deletes or reads what it finds there. What
+// would fail for its sake should do so before a job is asked to stop.
 Status PrepareSavepointFolder(FileSystem& fs, const std::string& root, const std::string& folder);
 
 // Copies the checkpoint in `checkpoint`, a chk-<N>, which every system has and which must stay there meanwhile. Durable

@@ -2,17 +2,38 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "operators/registry.h"
 #include "operators/sink.h"
 
 namespace weir::jobs {
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+// The names of those that only one of the two has, or has with another value.
+std::string Differences(const Settings& a, const Settings& b) {
+  std::set<std::string> names;
+  for (const auto& [from, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    for (const auto& [name, value] : *from) {
+      const auto found = other->find(name);
+      if (found == other->end() || found->second != value) names.insert(name);
+    }
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
 
 void CheckSharedSystems(const JobDefinition& job, const operators::Registry& registry, operators::Problems& problems) {
   struct First {
     std::string id;
-    std::string settings;
+    Settings settings;
   };
   std::map<std::string, First> by_system;
   for (const NodeDefinition& node : job.nodes) {
@@ -24,10 +45,11 @@ void CheckSharedSystems(const JobDefinition& job, const operators::Registry& reg
     const std::string system = (*sink)->system();
     if (system.empty()) continue;
     const auto [first, is_first] = by_system.try_emplace(system, First{node.id, (*sink)->committer_settings()});
-    if (is_first || first->second.settings == (*sink)->committer_settings()) continue;
-    problems.push_back({node.path, node.id, "the same connection options as in sink \"" + first->second.id + "\"",
+    const std::string differences = Differences(first->second.settings, (*sink)->committer_settings());
+    if (is_first || differences.empty()) continue;
+    problems.push_back({node.path, "", "the same connection options as in sink \"" + first->second.id + "\"",
                         "sinks \"" + first->second.id + "\" and \"" + node.id + "\" write to " + system +
-                            " through one committer, and their options for it differ"});
+                            " through one committer, and their options for it differ: " + differences});
   }
 }
 

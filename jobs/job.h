@@ -55,6 +55,7 @@ class Job {
   Job& operator=(const Job&) = delete;
 
   void RequestStop(Duration timeout, bool drain = false) { control_->RequestStop(timeout, drain); }
+  bool stop_requested() const { return control_->stop_requested(); }
   void RequestSavepoint(checkpoint::SavepointRequest request) { control_->RequestSavepoint(std::move(request)); }
   // Once it has finished or stopped with everything applied, and the executor has stopped: the last call but the
   // destructor. Nothing can go on from this storage any more.

@@ -135,6 +135,7 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
   end.state = (*job)->state();
   end.cause = (*job)->cause();
   end.had_started = true;
+  end.had_to_stop = (*job)->stop_requested();
   const checkpoint::CheckpointStats stats = (*job)->checkpoint_stats();
   end.had_begun = stats.last_number > 0;
   end.applied = stats.applied_number;

@@ -28,6 +28,7 @@ struct AttemptEnd {
   Status cause;              // of kFailed and kStoppedUnapplied
   bool had_started = false;  // the checkpoint was restored and the tasks were made
   bool had_begun = false;    // there is a checkpoint of this attempt's line: the next one goes on from the newest
+  bool had_to_stop = false;  // a stop was asked for, whatever came of it
   uint64_t applied = 0;      // number of the newest checkpoint that every system has
 };
 

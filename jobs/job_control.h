@@ -77,6 +77,8 @@ class JobControl final : public operators::Runnable,
   // Any thread: cut a last checkpoint and end when it is applied, or at the latest after `timeout`; savepoints that
   // were asked for before are exported all the same. `drain`: sources end their input first, the job is over.
   void RequestStop(Duration timeout, bool drain = false);
+  // Any thread: stays true, also if the job fails before its last checkpoint.
+  bool stop_requested() const { return stop_timeout_ns_.load() >= 0; }
   // Any thread, at any time; `request.done` is always called.
   void RequestSavepoint(checkpoint::SavepointRequest request);
   // Any thread.

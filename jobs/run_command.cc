@@ -53,6 +53,7 @@ class JobRunner {
       const MonotonicTime began = ports_.clock->Now();
       const AttemptEnd end = RunAttempt(definition_, restore_, strategy_.restarts(), ports_);
       if (end.state != JobState::kFailed) return Ended(end);
+      if (end.had_to_stop) return FailedStopping(end);
       if (!CanRestart(end.cause, end.had_begun)) return Failed(end);
       const std::optional<Duration> delay = strategy_.OnFailure(began, ports_.clock->Now());
       if (strategy_.first_of_row()) first_failure_ = end.cause;
@@ -89,6 +90,13 @@ class JobRunner {
 
   ExitCode Failed(const AttemptEnd& end) const {
     LogError(What(end) + end.cause.ToString());
+    return ExitCodeOf(end.cause, end.had_started);
+  }
+
+  // Who asked for the end gets it: the failure may be what the stop was for.
+  ExitCode FailedStopping(const AttemptEnd& end) const {
+    LogError(Name() + " failed while it was stopping: " + end.cause.ToString() +
+             "; the next start goes on from the newest checkpoint");
     return ExitCodeOf(end.cause, end.had_started);
   }
 

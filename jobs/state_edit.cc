@@ -74,12 +74,13 @@ Status StateEdit::CheckFolder() const {
   return Status::AlreadyExists("a savepoint needs a folder of its own: there is something in " + folder_);
 }
 
-Status StateEdit::CheckKnown(const std::string& uid) const {
+Status CheckKnownOperator(const checkpoint::CheckpointMetadata& metadata, const std::string& name,
+                          const std::string& uid) {
   std::set<std::string> known;
-  for (const auto& vertex : result_.vertices) known.insert(vertex.uids.begin(), vertex.uids.end());
-  for (std::string& each : result_.StatefulUids()) known.insert(std::move(each));
+  for (const auto& vertex : metadata.vertices) known.insert(vertex.uids.begin(), vertex.uids.end());
+  for (std::string& each : metadata.StatefulUids()) known.insert(std::move(each));
   if (known.contains(uid)) return Status::Ok();
-  return Status::InvalidArgument(input_.Name() + " has no operator \"" + uid + "\"; it has " + ListOf(known));
+  return Status::InvalidArgument(name + " has no operator \"" + uid + "\"; it has " + ListOf(known));
 }
 
 Status StateEdit::SetOffset(const Offset& offset) {
@@ -153,14 +154,14 @@ Result<bool> StateEdit::SetInReader(const Offset& offset, checkpoint::SubtaskMet
 
 Status StateEdit::DropOperator(const std::string& uid) {
   WEIR_RETURN_IF_ERROR(CheckFolder());
-  WEIR_RETURN_IF_ERROR(CheckKnown(uid));
+  WEIR_RETURN_IF_ERROR(CheckKnownOperator(result_, input_.Name(), uid));
   return ChangeOwner(uid, std::nullopt);
 }
 
 Status StateEdit::RenameOperator(const std::string& from, const std::string& to) {
   WEIR_RETURN_IF_ERROR(CheckFolder());
-  WEIR_RETURN_IF_ERROR(CheckKnown(from));
-  if (to.empty() || CheckKnown(to).ok()) {
+  WEIR_RETURN_IF_ERROR(CheckKnownOperator(result_, input_.Name(), from));
+  if (to.empty() || CheckKnownOperator(result_, input_.Name(), to).ok()) {
     return Status::InvalidArgument(input_.Name() + ": operator \"" + from + "\" can't be called \"" + to +
                                    (to.empty() ? "\": expected a name" : "\": there is one of that name"));
   }

@@ -17,6 +17,10 @@
 
 namespace weir::jobs {
 
+// InvalidArgument, listing those there are, if `metadata`, which messages call `name`, knows no operator `uid`.
+Status CheckKnownOperator(const checkpoint::CheckpointMetadata& metadata, const std::string& name,
+                          const std::string& uid);
+
 class StateEdit {
  public:
   // `folder`, absolute: new or empty.
@@ -36,7 +40,6 @@ class StateEdit {
 
  private:
   Status CheckFolder() const;
-  Status CheckKnown(const std::string& uid) const;
   // Sets the split in `subtask` if it is there; adds the ids that are to `splits`.
   Result<bool> SetInReader(const Offset& offset, checkpoint::SubtaskMetadata& subtask, const state::StateOwners& owners,
                            std::set<std::string>& splits);

@@ -54,6 +54,7 @@ class Export {
   Export(const OfflineState& state, const StateExportArguments& arguments) : state_(state), arguments_(arguments) {}
 
   Status Run() {
+    WEIR_RETURN_IF_ERROR(CheckKnown());
     for (const auto& [uid, bytes] : state_.metadata().enumerators) {
       auto snapshot = operators::DecodeEnumeratorSnapshot(bytes);
       if (!snapshot.has_value()) return snapshot.error().WithContext(state_.Name() + ", source \"" + uid + "\"");
@@ -72,6 +73,11 @@ class Export {
   }
 
  private:
+  // A misspelled name would export nothing and look as if there were no state.
+  Status CheckKnown() const {
+    return arguments_.uid.empty() ? Status::Ok() : CheckKnownOperator(state_.metadata(), state_.Name(), arguments_.uid);
+  }
+
   bool IsWanted(const std::string& uid, const std::string& name) const {
     return (arguments_.uid.empty() || uid == arguments_.uid) && (arguments_.state.empty() || name == arguments_.state);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -67,8 +68,9 @@ class Sink {
   virtual Result<std::unique_ptr<SinkWriter>> CreateWriter() = 0;
   // The system's identity, the same for all sinks of a job that share a committer. Empty: at least once, no committer.
   virtual std::string system() const = 0;
-  // What the committer is made of besides: all sinks of a job on one system must say the same. May hold secrets.
-  virtual std::string committer_settings() const { return {}; }
+  // What the committer is made of besides, by option: all sinks of a job on one system must say the same. Values may be
+  // secrets.
+  virtual std::map<std::string, std::string> committer_settings() const { return {}; }
   virtual Result<std::unique_ptr<checkpoint::Committer>> CreateCommitter(const CommitterContext& context) = 0;
 };
 

@@ -3,7 +3,8 @@
 // writer, on its task's thread; they keep nothing that a checkpoint would have to hold.
 //
 // "json": a record's value is one JSON object, each member a column. "raw": the whole value is one column of bytes.
-// "cockroachdb": a changefeed's messages (format/cockroachdb.h).
+// "cockroachdb": a changefeed's messages (format/cockroachdb.h), read only. "debezium-json": rows with their kind
+// (format/debezium_json.h), written only.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +45,6 @@ class Serializer {
   // Appends row `row` of `batch`, without a line end. An error (a row kind that the format can't express, a value
   // without a text form) leaves `out` as it was.
   virtual Status Append(const operators::Batch& batch, size_t row, std::string& out) = 0;
-  // Appends one value by the same rules, e.g. for a record's key.
-  virtual Status AppendValue(const operators::Value& value, std::string& out) = 0;
 };
 
 // The options that a source type adds to its own: format, envelope, columns, key-columns, metadata.
@@ -53,9 +52,13 @@ std::vector<operators::OptionSpec> DeserializerOptions();
 void CheckDeserializerOptions(const operators::Options& options, operators::Problems& problems);
 Result<std::unique_ptr<Deserializer>> NewDeserializer(const operators::Options& options);
 
-// The options that a sink type adds to its own: format, row-kind-column.
+// The options that a sink type adds to its own: format, row-kind-column, value-column.
 std::vector<operators::OptionSpec> SerializerOptions();
 void CheckSerializerOptions(const operators::Options& options, operators::Problems& problems);
 Result<std::unique_ptr<Serializer>> NewSerializer(const operators::Options& options);
+// Whether what is written tells each row's kind, so that no row is to be left out.
+bool WritesRowKinds(const operators::Options& options);
+// The error for an option that names a column which rows lack: names both, and the columns that there are.
+Status NoSuchColumn(std::string_view option, std::string_view column, const operators::Schema& schema);
 
 }  // namespace weir::connectors

@@ -185,6 +185,18 @@ void AppendJsonValue(const Value& value, std::string& out) {
   Grow(out, BytesMax(value), [&](char* to) { return PutValue(to, value); });
 }
 
+void AppendPlainValue(const Value& value, std::string& out) {
+  if (value.has_text()) {
+    out += value.text();
+    return;
+  }
+  const size_t begin = out.size();
+  AppendJsonValue(value, out);
+  if (out[begin] != '"') return;  // dates, times, NaN: nothing in them is escaped
+  out.pop_back();
+  out.erase(begin, 1);
+}
+
 JsonWriter::JsonWriter(std::string row_kind_column) : row_kind_column_(std::move(row_kind_column)) {
   if (row_kind_column_.empty()) return;
   row_kind_name_ = ",";
@@ -221,6 +233,16 @@ Status JsonWriter::Append(const operators::Batch& batch, size_t row, std::string
     return Status::InvalidArgument("the row has a column \"" + row_kind_column_ +
                                    "\" of its own, which row-kind-column names: expected another name");
   }
+  Write(values, operators::RowKindName(kind), out);
+  return Status::Ok();
+}
+
+void JsonWriter::AppendObject(const operators::Batch& batch, size_t row, std::string& out) {
+  if (batch.schema() != schema_) UseSchema(batch.schema());
+  Write(batch.row(row), {}, out);
+}
+
+void JsonWriter::Write(const Value* values, std::string_view kind, std::string& out) {
   size_t bytes_max = names_bytes_ + row_kind_name_.size() + 8;
   for (size_t c = 0; c < names_.size(); ++c) bytes_max += BytesMax(values[c]);
   Grow(out, bytes_max, [&](char* to) {
@@ -230,9 +252,9 @@ Status JsonWriter::Append(const operators::Batch& batch, size_t row, std::string
       to = Put(to, names_[c]);
       to = PutValue(to, values[c]);
     }
-    if (!row_kind_name_.empty()) {
+    if (!row_kind_name_.empty() && !kind.empty()) {
       to = Put(to, row_kind_name_);
-      to = Put(to, operators::RowKindName(kind));
+      to = Put(to, kind);
       *to++ = '"';
     }
     if (to == begin) ++to;
@@ -240,12 +262,6 @@ Status JsonWriter::Append(const operators::Batch& batch, size_t row, std::string
     *to++ = '}';
     return to;
   });
-  return Status::Ok();
-}
-
-Status JsonWriter::AppendValue(const Value& value, std::string& out) {
-  AppendJsonValue(value, out);
-  return Status::Ok();
 }
 
 }  // namespace weir::connectors

@@ -23,6 +23,8 @@ namespace weir::connectors {
 
 // Absent is written as null.
 void AppendJsonValue(const operators::Value& value, std::string& out);
+// The value's text alone: strings, bytes and json as they are, anything else as JSON has it without quotes.
+void AppendPlainValue(const operators::Value& value, std::string& out);
 
 class JsonWriter final : public Serializer {
  public:
@@ -31,10 +33,13 @@ class JsonWriter final : public Serializer {
   explicit JsonWriter(std::string row_kind_column);
 
   Status Append(const operators::Batch& batch, size_t row, std::string& out) override;
-  Status AppendValue(const operators::Value& value, std::string& out) override;
+  // The row as an object, whatever its kind, which is not written.
+  void AppendObject(const operators::Batch& batch, size_t row, std::string& out);
 
  private:
   void UseSchema(const operators::SchemaPtr& schema);
+  // `kind`: what the row-kind column says, if there is one.
+  void Write(const operators::Value* values, std::string_view kind, std::string& out);
 
   const std::string row_kind_column_;
   operators::SchemaPtr schema_;     // of the names below

@@ -38,6 +38,9 @@ Result<std::optional<Marker>> KafkaCommitter::ReadMarker() {
 
 Result<std::optional<Marker>> KafkaCommitter::FindMarker(KafkaReadUpTo up_to) {
   WEIR_ASSIGN_OR_RETURN(KafkaMarkerReader* const reader, Reader());
+  if (cluster_id_.empty()) {
+    WEIR_ASSIGN_OR_RETURN(cluster_id_, reader->ClusterId());
+  }
   const Result<std::optional<std::string>> text = reader->NewestValue(kMarkerPartition, context_.job, up_to);
   if (!text.has_value()) {
     if (text.error().code() == StatusCode::kNotFound) return std::optional<Marker>();

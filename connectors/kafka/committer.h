@@ -17,8 +17,6 @@
 
 namespace weir::connectors {
 
-inline constexpr char kKafkaMarkerTopic[] = "weir-markers";
-
 class KafkaCommitter final : public checkpoint::Committer {
  public:
   KafkaCommitter(const KafkaSinkOptions& options, KafkaClientFactory& factory,
@@ -26,6 +24,7 @@ class KafkaCommitter final : public checkpoint::Committer {
   ~KafkaCommitter() override;
 
   Result<std::optional<checkpoint::Marker>> Peek() override;
+  std::string place() const override { return cluster_id_.empty() ? std::string() : "Kafka cluster " + cluster_id_; }
   Status Fence() override;
   Result<std::optional<checkpoint::Marker>> ReadMarker() override;
   Status Sign(const checkpoint::Marker& marker, std::span<const checkpoint::Committable> listed) override;
@@ -45,6 +44,7 @@ class KafkaCommitter final : public checkpoint::Committer {
   KafkaClientFactory& factory_;
   const operators::CommitterContext context_;
   std::unique_ptr<KafkaMarkerReader> reader_;
+  std::string cluster_id_;                                // empty: not asked for yet
   std::unique_ptr<KafkaTransactionalProducer> producer_;  // null: to be fenced first
 };
 

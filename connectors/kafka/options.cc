@@ -7,6 +7,7 @@
 #include "connectors/format/format.h"
 #include "connectors/kafka/properties.h"
 #include "connectors/kafka/topic_pattern.h"
+#include "operators/raw_value.h"
 
 namespace weir::connectors {
 namespace {
@@ -142,6 +143,15 @@ std::optional<TopicPartition> ParseTopicPartition(std::string_view text) {
   return TopicPartition{std::string(text.substr(0, dash)), *partition};
 }
 
+bool IsTopicName(std::string_view name) {
+  constexpr size_t kBytesMax = 249;
+  const auto legal = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
+  };
+  return !name.empty() && name.size() <= kBytesMax && name != "." && name != ".." && std::ranges::all_of(name, legal);
+}
+
 std::vector<OptionSpec> KafkaSourceOptionSpecs() {
   std::vector<OptionSpec> specs = ConnectionOptionSpecs();
   Append(specs,
@@ -225,11 +235,18 @@ std::vector<OptionSpec> KafkaSinkOptionSpecs() {
   Append(
       specs,
       {
-          {.name = "topic", .type = OptionType::kString, .required = true, .doc = "The topic to write; it must exist."},
+          {.name = "topic", .type = OptionType::kString, .doc = "The topic to write; it must exist."},
+          {.name = "topic-column",
+           .type = OptionType::kString,
+           .doc = "Instead of topic: the column that holds the name of each row's topic, which must exist."},
+          {.name = "headers",
+           .type = OptionType::kStringMap,
+           .doc = "The record's headers: {\"<name>\": \"<column>\"}. A header is the column's text; of a null column "
+                  "there is none."},
           {.name = "key",
            .type = OptionType::kStringList,
-           .doc = "Columns that make the record's key. With a key and without row-kind-column the topic is a table: "
-                  "+I and +U are records, -D a tombstone, -U nothing."},
+           .doc = "Columns that make the record's key. With a key and without row-kind-column or format debezium-json "
+                  "the topic is a table: +I and +U are records, -D a tombstone, -U nothing."},
           {.name = "key-format",
            .type = OptionType::kEnum,
            .default_text = "array",
@@ -259,6 +276,12 @@ std::vector<OptionSpec> KafkaSinkOptionSpecs() {
            .default_text = "write-time",
            .doc = "The record's timestamp: when it is written, or the row's event time.",
            .choices = {"write-time", "event-time"}},
+          {.name = "on-too-large",
+           .type = OptionType::kEnum,
+           .default_text = "fail",
+           .doc = "A row whose record is above message.max.bytes fails the job, or is skipped and counted as a bad "
+                  "record.",
+           .choices = {"fail", "skip"}},
       });
   Append(specs, SerializerOptions());
   return specs;
@@ -266,8 +289,26 @@ std::vector<OptionSpec> KafkaSinkOptionSpecs() {
 
 void CheckKafkaSinkOptions(const Options& options, Problems& problems) {
   CheckSerializerOptions(options, problems);
-  if (options.String("topic").empty()) {
-    problems.push_back({options.PathOf("topic"), "", "a topic's name", "topic is empty"});
+  if (options.Has("topic") == options.Has("topic-column")) {
+    problems.push_back({options.PathOf("topic"), "", "topic or topic-column", "give either topic or topic-column"});
+  }
+  if (options.Has("topic") && !IsTopicName(options.String("topic"))) {
+    const std::string& topic = options.String("topic");
+    problems.push_back(
+        {options.PathOf("topic"), topic, std::string(kTopicNameRule),
+         "topic is " + operators::QuotedExcerpt(topic) + ", which is not " + std::string(kTopicNameRule)});
+  }
+  if (options.Has("topic-column") && options.String("topic-column").empty()) {
+    problems.push_back({options.PathOf("topic-column"), "", "a column", "topic-column is empty"});
+  }
+  for (const auto& [header, column] : options.StringMap("headers")) {
+    if (!header.empty() && !column.empty()) continue;
+    problems.push_back({options.PathOf("headers") + "/" + header, column, "a header's name and its column",
+                        "header \"" + header + "\" is of column \"" + column + "\": neither may be empty"});
+  }
+  if (options.String("topic") == kKafkaMarkerTopic) {
+    problems.push_back({options.PathOf("topic"), kKafkaMarkerTopic, "another topic",
+                        std::string(kKafkaMarkerTopic) + " holds the markers of exactly-once sinks and nothing else"});
   }
   const size_t columns = options.Has("key") ? options.Strings("key").size() : 0;
   if (options.Has("key") && columns == 0) {
@@ -284,17 +325,20 @@ KafkaSinkOptions ParseKafkaSinkOptions(const Options& options) {
   result.connection = ConnectionFrom(options);
   result.connection.properties.emplace_back(
       "partitioner", options.String("partitioner") == "consistent" ? "consistent_random" : "murmur2_random");
-  result.topic = options.String("topic");
+  if (options.Has("topic")) result.topic = options.String("topic");
+  if (options.Has("topic-column")) result.topic_column = options.String("topic-column");
+  result.headers = options.StringMap("headers");
   if (options.Has("key")) result.key = options.Strings("key");
   const std::string& key_format = options.String("key-format");
   result.key_format = key_format == "raw"      ? KafkaKeyFormat::kRaw
                       : key_format == "object" ? KafkaKeyFormat::kObject
                                                : KafkaKeyFormat::kArray;
   result.event_time = options.String("timestamp") == "event-time";
-  result.row_kinds = options.Has("row-kind-column") && !options.String("row-kind-column").empty();
+  result.row_kinds = WritesRowKinds(options);
   result.upsert = !result.key.empty() && !result.row_kinds;
   result.exactly_once = options.String("delivery") == "exactly-once";
   result.row_bytes_max = RowBytesMax(result.connection);
+  result.skip_too_large = options.String("on-too-large") == "skip";
   result.transaction_timeout = options.Time("transaction-timeout");
   result.request_timeout = options.Time("request-timeout");
   return result;

@@ -13,6 +13,9 @@
 
 namespace weir::connectors {
 
+// Where exactly-once sinks keep their markers; no sink may write rows there.
+inline constexpr char kKafkaMarkerTopic[] = "weir-markers";
+
 enum class KafkaStart : uint8_t { kEarliest, kLatest, kGroupOffsets, kTimestamp, kOffsets };
 enum class KafkaEnd : uint8_t { kNone, kLatest, kOffsets };
 
@@ -40,15 +43,18 @@ KafkaSourceOptions ParseKafkaSourceOptions(const operators::Options& options);
 enum class KafkaKeyFormat : uint8_t { kArray, kObject, kRaw };
 
 struct KafkaSinkOptions {
-  KafkaConnection connection;  // with the partitioner
-  std::string topic;
-  std::vector<std::string> key;  // columns; empty: records without a key
+  KafkaConnection connection;                                // with the partitioner
+  std::string topic;                                         // this, or
+  std::string topic_column;                                  // the column that names each row's
+  std::vector<std::pair<std::string, std::string>> headers;  // name, column
+  std::vector<std::string> key;                              // columns; empty: records without a key
   KafkaKeyFormat key_format = KafkaKeyFormat::kArray;
   bool event_time = false;  // the record's timestamp is the row's event time
-  bool row_kinds = false;   // a column tells each row's kind; otherwise -U is left out
-  bool upsert = false;      // with a key and no row-kind column: -D is a tombstone
+  bool row_kinds = false;   // the value tells each row's kind; otherwise -U is left out
+  bool upsert = false;      // with a key and without row kinds: -D is a tombstone
   bool exactly_once = false;
-  uint64_t row_bytes_max = 1'000'000;  // key and value of one record: the client's message.max.bytes
+  uint64_t row_bytes_max = 1'000'000;  // key, value and headers of one record: the client's message.max.bytes
+  bool skip_too_large = false;         // a row above that is left out; otherwise it is an error
   Duration transaction_timeout{};      // exactly once: the broker ends a transaction that is open for longer
   Duration request_timeout{};
 };
@@ -56,6 +62,11 @@ struct KafkaSinkOptions {
 std::vector<operators::OptionSpec> KafkaSinkOptionSpecs();
 void CheckKafkaSinkOptions(const operators::Options& options, operators::Problems& problems);
 KafkaSinkOptions ParseKafkaSinkOptions(const operators::Options& options);
+
+// What Kafka takes as a topic's name.
+bool IsTopicName(std::string_view name);
+inline constexpr std::string_view kTopicNameRule =
+    "a topic's name: 1 to 249 letters, digits, dots, underscores and dashes, not \".\" or \"..\"";
 
 // "orders-3" -> {"orders", 3}; nothing if it is not of that form.
 std::optional<TopicPartition> ParseTopicPartition(std::string_view text);

@@ -32,6 +32,7 @@ constexpr std::array kRefusedForConsumers = {
 
 constexpr std::array kRefusedForProducers = {
     Refusal{"transactional.id", "belongs to exactly-once delivery, where the job sets it"},
+    Refusal{"transaction.timeout.ms", "is set by the option transaction-timeout"},
     Refusal{"enable.idempotence", "must be on: a retry would put rows out of order or in twice"},
     Refusal{"acks", "must be all: an acknowledged row must survive the loss of a broker"},
     Refusal{"request.required.acks", "must be all: an acknowledged row must survive the loss of a broker"},

@@ -47,12 +47,14 @@ constexpr std::array kProducerDefaults = {
 
 constexpr int64_t kFetchBytesMax = 2 * 1024 * 1024;
 
-void ForwardRdKafkaLog(const rd_kafka_t*, int level, const char* facility, const char* text) {
+void ForwardRdKafkaLog(const rd_kafka_t* client, int level, const char* facility, const char* text) {
   constexpr int kSyslogWarning = 4;
   // A new transactional producer waits for the end of its predecessor's transaction; rows of an unfinished one are
   // dropped: nothing to warn of.
   const std::string_view about(facility);
-  const bool expected = about == "GETPID" || about == "TERMINATE";
+  // A sink's properties also serve its questions to the cluster, where those of a producer mean nothing.
+  const bool expected =
+      about == "GETPID" || about == "TERMINATE" || (about == "CONFWARN" && rd_kafka_type(client) == RD_KAFKA_CONSUMER);
   Log(level <= kSyslogWarning && !expected ? LogLevel::kWarning : LogLevel::kDebug,
       std::string("kafka client: ") + facility + ": " + text);
 }
@@ -93,10 +95,11 @@ void RdKafkaConfig::Set(const std::string& name, const std::string& value) {
                                       rd_kafka_version_str() + ")");
     return;
   }
-  // librdkafka's reason repeats the value.
-  status_ =
-      Status::InvalidArgument("property \"" + name + "\": " +
-                              (IsSecretProperty(name) ? std::string("the value is not accepted") : reason.data()));
+  // librdkafka's reason repeats the value, and may end a line.
+  std::string_view text = reason.data();
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  status_ = Status::InvalidArgument("property \"" + name +
+                                    "\": " + std::string(IsSecretProperty(name) ? "the value is not accepted" : text));
 }
 
 bool RdKafkaConfig::SetIfKnown(const std::string& name, const std::string& value) {

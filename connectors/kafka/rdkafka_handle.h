@@ -17,6 +17,7 @@ struct RdKafkaDelete {
   void operator()(rd_kafka_topic_t* topic) const { rd_kafka_topic_destroy(topic); }
   void operator()(rd_kafka_topic_partition_list_t* list) const { rd_kafka_topic_partition_list_destroy(list); }
   void operator()(rd_kafka_error_t* error) const { rd_kafka_error_destroy(error); }
+  void operator()(rd_kafka_headers_t* headers) const { rd_kafka_headers_destroy(headers); }
   void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }
 };
 template <class T>

@@ -1,24 +1,11 @@
 #include "connectors/kafka/rdkafka_row.h"
 
+#include <array>
 #include <string_view>
-#include <vector>
 
 #include "connectors/kafka/rdkafka_handle.h"
 
 namespace weir::connectors {
-namespace {
-
-rd_kafka_vu_t HeaderArgument(const std::string& name, std::string_view value) {
-  rd_kafka_vu_t argument{};
-  argument.vtype = RD_KAFKA_VTYPE_HEADER;
-  argument.u.header.name = name.c_str();
-  argument.u.header.val = value.data();
-  argument.u.header.size = static_cast<ssize_t>(value.size());
-  return argument;
-}
-
-}  // namespace
-
 rd_kafka_resp_err_t EnqueueRow(rd_kafka_t* client, rd_kafka_topic_t* topic, const ProduceRow& row) {
   void* value = const_cast<char*>(row.value.data());
   if (row.timestamp_ms == 0 && row.headers.empty()) [[likely]] {
@@ -26,7 +13,7 @@ rd_kafka_resp_err_t EnqueueRow(rd_kafka_t* client, rd_kafka_topic_t* topic, cons
                                         row.key.data(), row.key.size(), nullptr);
     return failed == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_last_error();
   }
-  std::vector<rd_kafka_vu_t> arguments(6);
+  std::array<rd_kafka_vu_t, 7> arguments{};
   arguments[0].vtype = RD_KAFKA_VTYPE_RKT;
   arguments[0].u.rkt = topic;
   arguments[1].vtype = RD_KAFKA_VTYPE_PARTITION;
@@ -39,13 +26,19 @@ rd_kafka_resp_err_t EnqueueRow(rd_kafka_t* client, rd_kafka_topic_t* topic, cons
   arguments[4].u.mem = {const_cast<char*>(row.key.data()), row.key.size()};
   arguments[5].vtype = RD_KAFKA_VTYPE_TIMESTAMP;
   arguments[5].u.i64 = row.timestamp_ms;
-  std::vector<std::string> names;  // librdkafka wants their end marked
-  names.reserve(row.headers.size());
+  RdKafkaPtr<rd_kafka_headers_t> headers;
+  if (!row.headers.empty()) headers.reset(rd_kafka_headers_new(row.headers.size()));
   for (const KafkaHeader& header : row.headers) {
-    arguments.push_back(HeaderArgument(names.emplace_back(header.name), header.value));
+    rd_kafka_header_add(headers.get(), header.name.data(), static_cast<ssize_t>(header.name.size()),
+                        header.value.data(), static_cast<ssize_t>(header.value.size()));
   }
-  const RdKafkaPtr<rd_kafka_error_t> error(rd_kafka_produceva(client, arguments.data(), arguments.size()));
-  return error == nullptr ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_error_code(error.get());
+  arguments[6].vtype = RD_KAFKA_VTYPE_HEADERS;
+  arguments[6].u.headers = headers.get();
+  const size_t given = headers == nullptr ? arguments.size() - 1 : arguments.size();
+  const RdKafkaPtr<rd_kafka_error_t> error(rd_kafka_produceva(client, arguments.data(), given));
+  if (error != nullptr) return rd_kafka_error_code(error.get());
+  (void)headers.release();  // the message's
+  return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
 ProduceRow RowOf(const rd_kafka_message_t& message) {
@@ -64,9 +57,11 @@ Status RefusedRow(const std::string& address, const std::string& bytes_max, cons
       row.key.data() == nullptr ? std::string("none") : '"' + std::string(row.key.substr(0, kKeyShown)) + '"';
   switch (error) {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-      return Status::InvalidArgument("topic " + topic + ": the row with key " + key + " is " +
-                                     std::to_string(row.key.size() + row.value.size()) + " bytes; the limit is " +
-                                     bytes_max + " (property message.max.bytes here, max.message.bytes of the topic)");
+      return Status::InvalidArgument(
+          "topic " + topic + ": the row with key " + key + " is " + std::to_string(row.key.size() + row.value.size()) +
+          " bytes; the limit is " + bytes_max +
+          " (property message.max.bytes here; max.message.bytes of the topic, which must also hold a "
+          "batch of rows, property batch.size)");
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:

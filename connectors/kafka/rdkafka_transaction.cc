@@ -87,7 +87,8 @@ class RdKafkaTransactionalProducer final : public KafkaTransactionalProducer {
   std::unordered_map<std::string, RdKafkaPtr<rd_kafka_topic_t>> topics_;  // known to exist; never iterated
   RdKafkaComplaint complaint_;
   Status error_;                      // the first; nothing but Abort is done afterwards
-  Status undelivered_;                // of the first row that the broker did not take
+  Status undelivered_;                // of the first row that the broker did not take, of large ones the largest
+  size_t undelivered_bytes_ = 0;      // of that row
   std::vector<std::string> written_;  // topics of the open transaction: the library does not tell which one failed
   bool open_ = false;
   bool undecided_ = false;  // a commit was asked for and may still be under way
@@ -132,7 +133,12 @@ void RdKafkaTransactionalProducer::OnUndelivered(const rd_kafka_message_t& messa
     case RD_KAFKA_RESP_ERR__STATE: return;
     default: break;
   }
-  if (IsFenced(message.err) || !undelivered_.ok()) return;
+  if (IsFenced(message.err)) return;
+  // The broker refuses a whole batch for its size: the largest row tells most.
+  const size_t bytes = message.key_len + message.len;
+  const bool is_larger = message.err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE && bytes > undelivered_bytes_;
+  if (!undelivered_.ok() && !is_larger) return;
+  undelivered_bytes_ = bytes;
   undelivered_ =
       RefusedRow(address_, message_bytes_max_, rd_kafka_topic_name(message.rkt), RowOf(message), message.err);
 }

@@ -2,8 +2,10 @@
 // (base/bytes.h):
 //
 //   'T' length bytes                          the topic of the records that follow
-//   'R' flags timestamp [key] [value]         a record: flags 1: has a key, 2: has a value, 4: has a timestamp;
-//                                             timestamp in ms since 1970 if flag 4, key and value as length and bytes
+//   'R' flags [timestamp] [key] [value] [headers]
+//                                             a record: flags 1: has a key, 2: has a value, 4: has a timestamp, 8: has
+//                                             headers; timestamp in ms since 1970, key and value as length and bytes,
+//                                             headers as their number, then of each name and value as length and bytes
 //   'S'                                       end
 //
 // A file that ends without 'S', or holds anything else, is damaged.

@@ -29,6 +29,7 @@ Status KafkaSegmentWriter::Open(operators::WriterContext& context) {
       std::make_unique<checkpoint::FolderSealer>(*context.file_system, context.output_folder), context,
       "segment-" + std::to_string(context.subtask));
   if (context.metrics != nullptr) files_->CountUnsealed(context.metrics->unsealed_bytes);
+  encoder_.Open(context);
   topic_check_ = std::make_unique<TopicCheck>(options_, factory_, context);
   return {};
 }
@@ -49,16 +50,17 @@ bool KafkaSegmentWriter::CanWrite() {
 
 Status KafkaSegmentWriter::Write(operators::Batch batch) {
   WEIR_RETURN_IF_ERROR(FirstError());
-  WEIR_ASSIGN_OR_RETURN(const std::span<const ProduceRow> rows, encoder_.Encode(batch));
+  WEIR_ASSIGN_OR_RETURN(const std::span<const TopicRows> by_topic, encoder_.Encode(batch));
+  topic_check_->Ask(by_topic);
   std::string& text = files_->text();
-  for (const ProduceRow& row : rows) {
-    if (segment_.empty()) {
-      segment_ = stem_ + std::to_string(sequence_++);
-      AppendSegmentTopic(text, options_.topic);
+  for (const auto& [topic, rows] : by_topic) {
+    if (segment_.empty()) segment_ = stem_ + std::to_string(sequence_++);
+    if (std::exchange(segment_topic_, topic) != topic) AppendSegmentTopic(text, *topic);
+    for (const ProduceRow& row : rows) {
+      AppendSegmentRow(text, row);
+      if (text.size() >= kTextBytes) files_->Submit(segment_);
     }
-    AppendSegmentRow(text, row);
-    ++segment_rows_;
-    if (text.size() >= kTextBytes) files_->Submit(segment_);
+    segment_rows_ += rows.size();
   }
   return {};
 }
@@ -71,12 +73,18 @@ Status KafkaSegmentWriter::Flush() {
 
 Result<bool> KafkaSegmentWriter::ReadyForBarrier() {
   WEIR_RETURN_IF_ERROR(FirstError());
+  // Rows for a topic that never was must not become durable: they would wait for it for good.
+  if (!topic_check_->Result().has_value()) return false;
   if (!segment_.empty()) {
     AppendSegmentEnd(files_->text());
     files_->SubmitSeal(segment_, std::exchange(segment_rows_, 0));
     segment_.clear();
+    segment_topic_ = nullptr;
   }
-  return !files_->sealing();
+  // Rows of a topic that does not exist must not become part of a checkpoint.
+  if (files_->sealing() || !topic_check_->Result().has_value()) return false;
+  WEIR_RETURN_IF_ERROR(FirstError());
+  return true;
 }
 
 Result<std::vector<checkpoint::Committable>> KafkaSegmentWriter::PrepareCommit(CheckpointId) {

@@ -41,7 +41,8 @@ class KafkaSegmentWriter final : public operators::SinkWriter {
 
   // The task's thread only.
   KafkaRowEncoder encoder_;
-  std::string segment_;  // name of the open one; empty: none is open
+  std::string segment_;                         // name of the open one; empty: none is open
+  const std::string* segment_topic_ = nullptr;  // of its newest row; the encoder's
   uint64_t segment_rows_ = 0;
   uint64_t sequence_ = 0;  // of the next segment
   std::unique_ptr<BackgroundFiles> files_;

@@ -1,5 +1,6 @@
 #include "connectors/kafka/sink.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -41,11 +42,14 @@ class KafkaSink final : public operators::Sink {
   std::string system() const override {
     return options_.exactly_once ? "kafka:" + SortedServers(options_.connection) : std::string();
   }
-  std::string committer_settings() const override {
-    std::string text =
-        std::to_string(options_.transaction_timeout.count()) + " " + std::to_string(options_.request_timeout.count());
-    for (const auto& [name, value] : options_.connection.properties) text += "\n" + name + "=" + value;
-    return text;
+  std::map<std::string, std::string> committer_settings() const override {
+    std::map<std::string, std::string> settings = {
+        {"transaction-timeout", std::to_string(options_.transaction_timeout.count())},
+        {"request-timeout", std::to_string(options_.request_timeout.count())}};
+    for (const auto& [name, value] : options_.connection.properties) {
+      settings[name == "partitioner" ? name : "properties/" + name] = value;
+    }
+    return settings;
   }
   Result<std::unique_ptr<checkpoint::Committer>> CreateCommitter(const operators::CommitterContext& context) override {
     return std::make_unique<KafkaCommitter>(options_, factory_, context);
@@ -83,44 +87,48 @@ KafkaSinkWriter::~KafkaSinkWriter() = default;
 Status KafkaSinkWriter::Open(operators::WriterContext& context) {
   WEIR_ASSIGN_OR_RETURN(producer_,
                         factory_.NewProducer(options_.connection, {context.clock, context.workers, context.wakeup}));
+  encoder_.Open(context);
   topic_check_ = std::make_unique<TopicCheck>(options_, factory_, context);
   return {};
 }
 
 bool KafkaSinkWriter::CanWrite() {
-  const std::optional<Status>& checked = topic_check_->Result();
-  if (!checked.has_value()) return false;
-  if (status_.ok()) status_ = *checked;
+  if (!topic_check_->Result().has_value()) return false;
   if (status_.ok()) status_ = ProducePending();
   // An error is the next Write's to report.
   if (!status_.ok()) return true;
-  return produced_ == rows_.size() && producer_->HasRoom();
+  return pending_.empty() && producer_->HasRoom();
 }
 
 Status KafkaSinkWriter::Write(operators::Batch batch) {
   if (!status_.ok()) return status_;
-  WEIR_CHECK_EQ(produced_, rows_.size());
-  produced_ = 0;
-  rows_ = {};
-  WEIR_ASSIGN_OR_RETURN(rows_, encoder_.Encode(batch));
+  WEIR_CHECK(pending_.empty());
+  WEIR_ASSIGN_OR_RETURN(pending_, encoder_.Encode(batch));
+  topic_check_->Ask(pending_);
   return ProducePending();
 }
 
 Status KafkaSinkWriter::ProducePending() {
   const ProduceProgress& progress = producer_->Progress();
   if (!progress.error.ok()) return progress.error;
-  if (produced_ == rows_.size()) return {};
-  Result<size_t> taken = producer_->Produce(options_.topic, rows_.subspan(produced_));
-  if (!taken.has_value()) return taken.error();
-  produced_ += *taken;
+  const std::optional<Status>& checked = topic_check_->Result();
+  if (!checked.has_value()) return {};
+  WEIR_RETURN_IF_ERROR(*checked);
+  while (!pending_.empty()) {
+    const TopicRows& next = pending_.front();
+    WEIR_ASSIGN_OR_RETURN(const size_t taken, producer_->Produce(*next.topic, next.rows.subspan(produced_)));
+    produced_ += taken;
+    if (produced_ < next.rows.size()) return {};
+    produced_ = 0;
+    pending_ = pending_.subspan(1);
+  }
   return {};
 }
 
 Result<bool> KafkaSinkWriter::ReadyForBarrier() {
-  const bool room = CanWrite();
+  CanWrite();
   if (!status_.ok()) return Error(status_);
-  if (!topic_check_->Result().has_value()) return false;
-  if (!room && produced_ < rows_.size()) return false;
+  if (!topic_check_->Result().has_value() || !pending_.empty()) return false;
   const ProduceProgress& progress = producer_->Progress();
   if (!progress.error.ok()) return Error(progress.error);
   if (progress.acknowledged == progress.accepted) return true;

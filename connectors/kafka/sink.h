@@ -25,7 +25,8 @@ class KafkaSinkWriter final : public operators::SinkWriter {
   ~KafkaSinkWriter() override;
 
   Status Open(operators::WriterContext& context) override;
-  // False until the topic is known to exist, while rows of the last batch wait, and while the client's queue is full.
+  // False until the topics asked for are known to exist, while rows of the last batch wait, and while the client's
+  // queue is full.
   bool CanWrite() override;
   Status Write(operators::Batch batch) override;
   Result<bool> ReadyForBarrier() override;
@@ -34,6 +35,7 @@ class KafkaSinkWriter final : public operators::SinkWriter {
   }
 
  private:
+  // Waits for nobody: what the client has no room for, or whose topic is not known yet, stays.
   Status ProducePending();
 
   // Set once.
@@ -44,8 +46,8 @@ class KafkaSinkWriter final : public operators::SinkWriter {
   // The task's thread only.
   Status status_;  // the first error; the next call that can report it does
   KafkaRowEncoder encoder_;
-  std::span<const ProduceRow> rows_;  // of the newest batch, in the encoder
-  size_t produced_ = 0;               // of rows_
+  std::span<const TopicRows> pending_;  // of the newest batch, in the encoder
+  size_t produced_ = 0;                 // of pending_'s first
   std::unique_ptr<TopicCheck> topic_check_;
 };
 

@@ -1,5 +1,8 @@
 #include "connectors/kafka/topic_check.h"
 
+#include <utility>
+#include <vector>
+
 namespace weir::connectors {
 
 TopicCheck::TopicCheck(const KafkaSinkOptions& options, KafkaClientFactory& factory,
@@ -8,22 +11,38 @@ TopicCheck::TopicCheck(const KafkaSinkOptions& options, KafkaClientFactory& fact
       factory_(factory),
       answer_(*context.wakeup),
       worker_(context.workers->NewWorker("kafka-topic")) {
-  worker_->Submit([this] {
+  const TopicRows only = {.topic = &options_.topic, .rows = {}};
+  if (options_.topic_column.empty()) Ask(std::span(&only, 1));
+}
+
+TopicCheck::~TopicCheck() = default;
+
+void TopicCheck::Ask(std::span<const TopicRows> by_topic) {
+  std::vector<std::string> fresh;
+  for (const TopicRows& rows : by_topic) {
+    if (asked_.insert(*rows.topic).second) fresh.push_back(*rows.topic);
+  }
+  if (fresh.empty()) return;
+  result_.reset();
+  ++open_;
+  worker_->Submit([this, fresh = std::move(fresh)] {
     const auto admin = factory_.NewAdmin(AdminConnection(options_.connection, factory_), options_.request_timeout);
-    Status status;
-    if (!admin.has_value()) {
-      status = admin.error();
-    } else if (const auto topic = (*admin)->DescribeTopic(options_.topic); !topic.has_value()) {
-      status = topic.error();
+    Status status = admin.has_value() ? Status::Ok() : admin.error();
+    for (size_t i = 0; i < fresh.size() && status.ok(); ++i) {
+      if (const auto found = (*admin)->DescribeTopic(fresh[i]); !found.has_value()) status = found.error();
     }
     answer_.Post(std::move(status));
   });
 }
 
-TopicCheck::~TopicCheck() = default;
-
 const std::optional<Status>& TopicCheck::Result() {
-  if (std::optional<Status> answer = answer_.Take()) result_ = std::move(*answer);
+  if (result_.has_value()) return result_;
+  while (std::optional<Status> answer = answer_.Take()) {
+    --open_;
+    const bool told = !error_.ok() && error_.code() != StatusCode::kUnavailable;
+    if (!told && !answer->ok()) error_ = std::move(*answer);
+  }
+  if (open_ == 0) result_ = error_;
   return result_;
 }
 

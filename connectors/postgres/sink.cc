@@ -1,5 +1,6 @@
 #include "connectors/postgres/sink.h"
 
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -27,17 +28,16 @@ class PostgresSink final : public operators::Sink {
     const auto address = factory_.AddressOf(options_.connection.conninfo);
     return "postgres:" + (address.has_value() ? address->ToString() : std::string());
   }
-  std::string committer_settings() const override {
+  std::map<std::string, std::string> committer_settings() const override {
     const PostgresPolicies& policies = options_.policies;
-    std::string text = options_.connection.conninfo;
-    for (const auto duration :
-         {options_.connection.connect_timeout, options_.connection.statement_timeout, options_.fence_timeout}) {
-      text += "\n" + std::to_string(duration.count());
-    }
-    text += "\n" + options_.marker_schema + "\n" + std::to_string(static_cast<int>(policies.unknown_columns)) + "\n" +
-            policies.extras_column;
-    if (policies.dead_letters.has_value()) text += "\n" + policies.dead_letters->Quoted();
-    return text;
+    return {{"connection", options_.connection.conninfo},
+            {"connect-timeout", std::to_string(options_.connection.connect_timeout.count())},
+            {"statement-timeout", std::to_string(options_.connection.statement_timeout.count())},
+            {"fence-timeout", std::to_string(options_.fence_timeout.count())},
+            {"marker-schema", options_.marker_schema},
+            {"unknown-columns", std::to_string(static_cast<int>(policies.unknown_columns))},
+            {"extras-column", policies.extras_column},
+            {"dead-letter-table", policies.dead_letters.has_value() ? policies.dead_letters->Quoted() : std::string()}};
   }
   Result<std::unique_ptr<checkpoint::Committer>> CreateCommitter(const operators::CommitterContext& context) override {
     return std::make_unique<PostgresCommitter>(options_, factory_, context);

@@ -29,6 +29,22 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+// For people, and for a column of text: what is no text in hexadecimal digits.
+std::string Readable(std::string_view text) {
+  if (IsUtf8(text)) return std::string(text);
+  std::string bytes;
+  AppendPostgresText(bytes, operators::Value::Text(operators::ValueType::kBytes, text));
+  return bytes;
+}
+
+// At most 100 bytes of it.
+std::string Excerpt(std::string text) {
+  size_t size = 100;
+  if (text.size() <= size) return text;
+  while ((static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U) --size;
+  return text.substr(0, size) + "...";
+}
+
 PostgresRefusal MissingValue(const TargetTable& table, const std::string& column, const std::string& what) {
   return {.sqlstate = "23502",
           .message = "the row has no value in its " + what,
@@ -318,12 +334,8 @@ std::string PostgresTableWriter::RowText(const Waiting& row) const {
     text += ':';
     if (!row.cells[i].has_value()) {
       text += "null";
-    } else if (IsUtf8(*row.cells[i])) {
-      AppendJsonString(text, *row.cells[i]);
     } else {
-      std::string bytes;
-      AppendPostgresText(bytes, operators::Value::Text(operators::ValueType::kBytes, *row.cells[i]));
-      AppendJsonString(text, bytes);
+      AppendJsonString(text, Readable(*row.cells[i]));
     }
   }
   return text + '}';
@@ -340,7 +352,7 @@ std::string PostgresTableWriter::KeyText(const Waiting& row) const {
     if (cell == row.columns.end()) continue;
     const PostgresCell& value = row.cells[static_cast<size_t>(cell - row.columns.begin())];
     names += (names.empty() ? "" : ", ") + column;
-    values += (values.empty() ? "" : ", ") + (value.has_value() ? std::string(*value) : "null");
+    values += (values.empty() ? "" : ", ") + (value.has_value() ? Excerpt(Readable(*value)) : "null");
   }
   return names.empty() ? operators::QuotedExcerpt(RowText(row)) : "(" + names + ")=(" + values + ")";
 }

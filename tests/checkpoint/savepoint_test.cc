@@ -135,6 +135,10 @@ TEST_F(SavepointTest, APlaceInTheJobsOwnFolderIsRefused) {
     EXPECT_EQ(PrepareSavepointFolder(machine_.fs, "/storage/count", folder).code(), StatusCode::kFailedPrecondition);
   }
   EXPECT_TRUE(PrepareSavepointFolder(machine_.fs, "/storage/count", "/storage/counts").ok());
+  for (const char* folder : {"/storage/count", "/storage/count/chk-99"}) {
+    const StatusCode code = PrepareSavepointFolder(machine_.fs, "/elsewhere", folder).code();
+    EXPECT_NE(code, StatusCode::kOk) << "another job's folder: " << folder;
+  }
 }
 
 TEST_F(SavepointTest, AStopWaitsForItAndALaterOneIsRefused) {

@@ -13,6 +13,7 @@
 #include "connectors/format/format.h"
 #include "connectors/format/json_writer.h"
 #include "connectors/generator/source.h"
+#include "connectors/kafka/row_encoder.h"
 #include "tests/connectors/collected_output.h"
 #include "tests/simulation/manual_clock.h"
 
@@ -73,6 +74,26 @@ TEST(AllocationTest, GeneratorToBlackhole) {
   }
   EXPECT_EQ(output.rows, kRows / 4);  // two of eight splits
   EXPECT_LE(static_cast<double>(allocations - before) / static_cast<double>(output.rows), kPerRowMax);
+}
+
+TEST(AllocationTest, RowsToKafkaRecordsWithKeysHeadersAndTopics) {
+  KafkaSinkOptions options;
+  options.topic_column = "to";
+  options.headers = {{"name", "name"}};
+  options.key = {"name"};
+  KafkaRowEncoder encoder(options, std::make_unique<JsonWriter>(""));
+  operators::Batch batch(std::make_shared<const operators::Schema>(std::vector<std::string>{"name", "to"}));
+  constexpr const char* kTopics[] = {"orders-of-the-north", "orders-of-the-south", "orders-of-the-east"};
+  while (!batch.full()) {
+    operators::Value* row = batch.AddRow(operators::RowKind::kInsert, {});
+    row[0] = operators::Value::Text(operators::ValueType::kString, "a name that is too long to be kept in place");
+    row[1] = operators::Value::Text(operators::ValueType::kString, kTopics[batch.rows() % 3]);
+  }
+  ASSERT_EQ(encoder.Encode(batch)->size(), 3U);
+  const uint64_t before = allocations;
+  constexpr int kBatches = 20;
+  for (int i = 0; i < kBatches; ++i) ASSERT_TRUE(encoder.Encode(batch).has_value());
+  EXPECT_LE(static_cast<double>(allocations - before) / static_cast<double>(kBatches * batch.rows()), kPerRowMax);
 }
 
 TEST(AllocationTest, ChangefeedMessagesToRowsToJson) {

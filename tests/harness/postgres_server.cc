@@ -14,8 +14,8 @@
 namespace weir::harness {
 namespace {
 
-constexpr std::chrono::seconds kStartTimeout{60};
-constexpr std::chrono::milliseconds kReadyPollInterval{50};
+constexpr std::chrono::seconds kServerTimeout{60};
+constexpr std::chrono::milliseconds kConnectInterval{50};
 
 // Debian keeps the server's programs out of PATH.
 std::string FindProgram(const std::string& name) {
@@ -59,7 +59,7 @@ Result<std::unique_ptr<PostgresServer>> PostgresServer::Start() {
                                                       "trust", "--locale=C", "--encoding=UTF8", "--no-sync"}),
                            .environment = {},
                            .output_path = log}));
-  if (initdb.Wait(kStartTimeout) != 0) return Error(Status::Unavailable("initdb failed, see " + log));
+  if (initdb.Wait(kServerTimeout) != 0) return Error(Status::Unavailable("initdb failed, see " + log));
   std::unique_ptr<PostgresServer> server(new PostgresServer(folder));
   WEIR_RETURN_IF_ERROR(server->Restart());
   return server;
@@ -82,14 +82,14 @@ void PostgresServer::Crash() {
   connection_ = nullptr;
   if (!process_.has_value()) return;
   process_->Signal(SIGQUIT);
-  process_->Wait(kStartTimeout);
+  process_->Wait(kServerTimeout);
   process_.reset();
 }
 
 Status PostgresServer::Connect() {
   const std::string parameters = conninfo();
   std::string error;
-  for (auto waited = std::chrono::milliseconds(0); waited < kStartTimeout; waited += kReadyPollInterval) {
+  for (auto waited = std::chrono::milliseconds(0); waited < kServerTimeout; waited += kConnectInterval) {
     PGconn* connection = PQconnectdb(parameters.c_str());
     if (PQstatus(connection) == CONNECTION_OK) {
       connection_ = connection;
@@ -99,7 +99,7 @@ Status PostgresServer::Connect() {
     error = PQerrorMessage(connection);
     PQfinish(connection);
     if (!process_->Running()) return Status::Unavailable("the server ended, see " + folder_ + "/log");
-    std::this_thread::sleep_for(kReadyPollInterval);
+    std::this_thread::sleep_for(kConnectInterval);
   }
   return Status::Unavailable("the server does not answer: " + error);
 }

@@ -242,7 +242,42 @@ TEST_F(JobKafkaExactTest, SinksOfOneClusterMustAgreeOnTheirConnection) {
   job["sinks"].push_back(second);
   const Ended refused = RunToEnd(folder_, {"validate", WriteJob(folder_, job, "two.json")});
   EXPECT_NE(refused.code, kOk) << refused.output;
-  ExpectSays(refused.output, {"/sinks/1", "\"copy\"", "\"other\"", "one committer"});
+  ExpectSays(refused.output, {"/sinks/1", "\"copy\"", "\"other\"", "one committer", "differ: transaction-timeout"});
+}
+
+// Under one transactional id the two would fence each other.
+TEST_F(JobKafkaExactTest, OneClusterUnderTwoNamesIsRefused) {
+  Json job = Json::parse(ReadText(definition_));
+  Json second = job["sinks"][0];
+  const auto address = second["bootstrap-servers"].get<std::string>();
+  second["id"] = "other";
+  second["bootstrap-servers"] = "localhost" + address.substr(address.find(':'));
+  job["sinks"].push_back(second);
+  const Ended refused = RunToEnd(folder_, {"run", WriteJob(folder_, job, "two.json")});
+  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
+  ExpectSays(refused.output, {"are both Kafka cluster", "localhost:"});
+}
+
+// Its checkpoint would hold rows that no start could ever bring to a cluster.
+TEST_F(JobKafkaExactTest, RowsForATopicThatNeverWasDoNotBecomeDurable) {
+  Feed(100);
+  const Ended missing = RunToEnd(folder_, {"run", definition_, "--set", "sinks.copy.topic=never-made", "--set",
+                                           "checkpoint.interval=10ms", "--set", "restart.strategy=none"});
+  EXPECT_EQ(missing.code, kJobFailed) << missing.output;
+  Weir weir = Begin();
+  EXPECT_TRUE(ComesOut(100)) << weir.Output();
+}
+
+TEST_F(JobKafkaExactTest, AFailureWhileTheJobStopsStartsItNoMore) {
+  Weir weir = Begin({"--set", "restart.strategy=fixed-delay", "--set", "restart.delay=1ms"});
+  Feed(100);
+  ASSERT_TRUE(ComesOut(100)) << weir.Output();
+  EXPECT_EQ(world_->DeleteTopic(out_).ToString(), "ok");
+  Feed(100);
+  EXPECT_TRUE(Eventually(seconds(20), [&] { return weir.Says("; restart 2 in"); })) << weir.Output();
+  weir.Signal(SIGTERM);
+  EXPECT_NE(weir.Wait(seconds(20)), kOk) << weir.Output();
+  EXPECT_EQ(weir.Output().rfind("; restart "), weir.Output().rfind("; restart ", weir.Output().find("stopping")));
 }
 
 }  // namespace

@@ -86,9 +86,10 @@ std::string ReadText(const std::string& path) {
 
 std::vector<std::string> FilesUnder(const std::string& path) {
   std::vector<std::string> files;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path, ignored)) {
-    if (entry.is_regular_file(ignored)) files.push_back(entry.path().string());
+  std::error_code ignored;  // folders come and go while one looks
+  std::filesystem::recursive_directory_iterator entry(path, ignored);
+  for (; entry != std::filesystem::recursive_directory_iterator(); entry.increment(ignored)) {
+    if (entry->is_regular_file(ignored)) files.push_back(entry->path().string());
   }
   std::ranges::sort(files);
   return files;

@@ -5,6 +5,7 @@
 #include "checkpoint/sealed_file.h"
 #include "connectors/kafka/committer.h"
 #include "connectors/kafka/segment.h"
+#include "tests/connectors/kafka/connector_driver.h"
 #include "tests/connectors/kafka/kafka_world.h"
 #include "tests/simulation/sim_file_system.h"
 
@@ -75,7 +76,19 @@ class KafkaCommitterTest : public testing::TestWithParam<bool> {
             .segment = name,
             .checksum = sealed->checksum};
   }
-  // What a read_committed consumer sees of partition 0, up to its end now.
+  // Rows of topic and name; an empty name is null.
+  static operators::Batch Rows(const std::vector<std::pair<std::string, std::string>>& rows) {
+    using operators::Value;
+    static const auto schema = std::make_shared<const operators::Schema>(std::vector<std::string>{"to", "name"});
+    operators::Batch batch(schema, rows.size());
+    for (const auto& [to, name] : rows) {
+      Value* values = batch.AddRow(operators::RowKind::kInsert, {});
+      values[0] = Value::Text(operators::ValueType::kString, batch.arena().Copy(to));
+      values[1] = name.empty() ? Value::Null() : Value::Text(operators::ValueType::kString, batch.arena().Copy(name));
+    }
+    return batch;
+  }
+  // What a read_committed consumer sees of partition 0, up to its end now: "value name:header".
   std::vector<std::string> Committed(const std::string& topic) {
     const std::vector<TopicPartition> asked = {{topic, 0}};
     const int64_t end = (*world_->NewAdmin()->QueryWatermarks(asked))[0].high;
@@ -85,7 +98,12 @@ class KafkaCommitterTest : public testing::TestWithParam<bool> {
     EXPECT_TRUE(world_->Until([&] {
       const auto block = consumer->Fetch();
       if (block.has_value() && *block != nullptr) {
-        for (const connectors::KafkaRecord& record : (*block)->records()) values.emplace_back(record.value);
+        for (size_t i = 0; i < (*block)->records().size(); ++i) {
+          std::string& value = values.emplace_back((*block)->records()[i].value);
+          for (const connectors::KafkaHeader& header : (*block)->Headers(i)) {
+            value += " " + std::string(header.name) + ":" + std::string(header.value);
+          }
+        }
       }
       return consumer->Position(0) >= end;
     }));
@@ -122,6 +140,44 @@ TEST_P(KafkaCommitterTest, SegmentsOfSeveralTopicsAppearTogether) {
   ASSERT_EQ(committer->Apply(MarkerOf(kOurs, 1), output).ToString(), "ok");
   EXPECT_EQ(Committed(a), (std::vector<std::string>{"1", "3"}));
   EXPECT_EQ(Committed(b), (std::vector<std::string>{"2"}));
+}
+
+TEST_P(KafkaCommitterTest, RowsComeWithTheirHeadersToTheTopicsTheyName) {
+  const std::string a = Topic();
+  const std::string b = Topic();
+  SinkDriver sink(*world_, {{"topic-column", Text("to")},
+                            {"headers", Object({{"who", Text("name")}, {"where", Text("to")}})},
+                            {"format", Text("debezium-json")},
+                            {"on-too-large", Text("skip")},
+                            {"delivery", Text("exactly-once")}});
+  ASSERT_EQ(sink.Open(&fs_, kOutput).ToString(), "ok");
+  ASSERT_EQ(sink.Write(Rows({{a, "1"}, {b, ""}, {a, std::string(600'000, 'x')}, {a, "3"}})).ToString(), "ok");
+  ASSERT_EQ(sink.Write(Rows({{b, "4"}})).ToString(), "ok");
+  ASSERT_EQ(sink.Barrier().ToString(), "ok");
+  const auto output = sink.writer().PrepareCommit({1, {}});
+  ASSERT_TRUE(output.has_value() && output->size() == 1);
+  EXPECT_EQ((*output)[0].rows, 4U);
+  EXPECT_EQ(sink.bad_records(), 1U);
+  const auto committer = Started(kOurs, 0);
+  ASSERT_EQ(committer->Apply(MarkerOf(kOurs, 1), *output).ToString(), "ok");
+  const auto record = [](const std::string& topic, const std::string& name) {
+    return R"({"before":null,"after":{"to":")" + topic + R"(","name":)" +
+           (name.empty() ? "null},\"op\":\"c\"}" : '"' + name + "\"},\"op\":\"c\"} who:" + name) + " where:" + topic;
+  };
+  EXPECT_EQ(Committed(a), (std::vector<std::string>{record(a, "1"), record(a, "3")}));
+  EXPECT_EQ(Committed(b), (std::vector<std::string>{record(b, ""), record(b, "4")}));
+}
+
+TEST_P(KafkaCommitterTest, RowsForATopicThatDoesNotExistAreInNoCheckpoint) {
+  const std::string known = Topic();
+  SinkDriver sink(*world_, {{"topic-column", Text("to")}, {"delivery", Text("exactly-once")}});
+  ASSERT_EQ(sink.Open(&fs_, kOutput).ToString(), "ok");
+  ASSERT_EQ(sink.Write(Rows({{known, "1"}})).ToString(), "ok");
+  ASSERT_EQ(sink.Barrier().ToString(), "ok");
+  Status status = sink.Write(Rows({{"never-made", "2"}}));
+  if (status.ok()) status = sink.Barrier();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound) << status.ToString();
+  EXPECT_NE(status.message().find("never-made"), std::string::npos) << status.ToString();
 }
 
 TEST_P(KafkaCommitterTest, WhoIsFencedAppliesNothing) {

@@ -19,12 +19,12 @@ class KafkaSinkTest : public testing::TestWithParam<bool> {
   KafkaSinkTest() : world_(GetParam() ? NewRealWorld() : NewSimWorld()) {}
 
   std::string Topic(int partitions) {
-    std::string name = world_->NewName("out");
+    std::string name = world_->NewName("out-" + std::to_string(topics_++));
     EXPECT_EQ(world_->CreateTopic(name, partitions).ToString(), "ok");
     return name;
   }
   std::unique_ptr<SinkDriver> Opened(const std::string& topic, Definition more = {}) {
-    more.emplace_back("topic", Text(topic));
+    if (!topic.empty()) more.emplace_back("topic", Text(topic));
     auto sink = std::make_unique<SinkDriver>(*world_, std::move(more));
     EXPECT_EQ(sink->Open().ToString(), "ok");
     return sink;
@@ -45,7 +45,23 @@ class KafkaSinkTest : public testing::TestWithParam<bool> {
     }
     return batch;
   }
-  // "key=value@timestamp" of partition 0, in order.
+  // Rows of id, name and the topic they are for; an empty name or topic is null.
+  static Batch Routed(const std::vector<std::pair<std::string, std::string>>& rows) {
+    static const auto schema = std::make_shared<const operators::Schema>(std::vector<std::string>{"id", "name", "to"});
+    Batch batch(schema, rows.size());
+    const auto text = [&](const std::string& one) {
+      return one.empty() ? Value::Null() : Value::Text(ValueType::kString, batch.arena().Copy(one));
+    };
+    for (const auto& [to, name] : rows) {
+      const auto id = static_cast<int64_t>(batch.rows());
+      Value* values = batch.AddRow(RowKind::kInsert, {});
+      values[0] = Value::Int64(id);
+      values[1] = text(name);
+      values[2] = text(to);
+    }
+    return batch;
+  }
+  // "key=value@timestamp name:header" of partition 0, in order.
   std::vector<std::string> Stored(const std::string& topic, size_t count, bool times = false) {
     auto consumer = std::move(*world_->factory().NewConsumer(world_->connection(), world_->context()));
     EXPECT_TRUE(consumer->Assign(std::vector<connectors::PartitionStart>{{{topic, 0}, 0}}).ok());
@@ -53,12 +69,16 @@ class KafkaSinkTest : public testing::TestWithParam<bool> {
     EXPECT_TRUE(world_->Until([&] {
       const auto block = consumer->Fetch();
       if (block.has_value() && *block != nullptr) {
-        for (const connectors::KafkaRecord& record : (*block)->records()) {
+        for (size_t i = 0; i < (*block)->records().size(); ++i) {
+          const connectors::KafkaRecord& record = (*block)->records()[i];
           const auto text = [](std::string_view bytes) {
             return bytes.data() == nullptr ? std::string("null") : std::string(bytes);
           };
           stored.push_back(text(record.key) + "=" + text(record.value) +
                            (times ? "@" + std::to_string(record.timestamp_ms) : ""));
+          for (const connectors::KafkaHeader& header : (*block)->Headers(i)) {
+            stored.back() += " " + std::string(header.name) + ":" + text(header.value);
+          }
         }
       }
       return stored.size() >= count;
@@ -67,6 +87,7 @@ class KafkaSinkTest : public testing::TestWithParam<bool> {
   }
 
   std::unique_ptr<KafkaWorld> world_;
+  int topics_ = 0;
 };
 
 TEST_P(KafkaSinkTest, WritesRowsAsJsonAndABarrierWaitsForThem) {
@@ -158,11 +179,91 @@ TEST_P(KafkaSinkTest, ARowThatIsTooLargeIsNamedWithItsSizeAndTheLimit) {
   }
 }
 
+TEST_P(KafkaSinkTest, ARowThatIsTooLargeIsSkippedByChoice) {
+  const std::string topic = Topic(1);
+  const auto sink = Opened(
+      topic,
+      {{"key", List({"id"})}, {"on-too-large", Text("skip")}, {"format", Text("raw")}, {"value-column", Text("name")}});
+  const std::string large(1'100'000, 'x');
+  ASSERT_EQ(sink->Write(Rows({{1, "a"}, {2, large}, {3, "c"}, {4, large}})).ToString(), "ok");
+  ASSERT_EQ(sink->Write(Rows({{5, large}, {6, "f"}})).ToString(), "ok");
+  ASSERT_EQ(sink->Barrier().ToString(), "ok");
+  EXPECT_EQ(Stored(topic, 3), (std::vector<std::string>{"[1]=a", "[3]=c", "[6]=f"}));
+  EXPECT_EQ(sink->bad_records(), 3U);
+}
+
+TEST_P(KafkaSinkTest, WritesDebeziumsEnvelope) {
+  const std::string topic = Topic(1);
+  const auto sink = Opened(topic, {{"format", Text("debezium-json")}, {"key", List({"id"})}});
+  ASSERT_EQ(sink->Write(Rows({{1, "a"},
+                              {1, "a", RowKind::kUpdateBefore},
+                              {1, "b", RowKind::kUpdateAfter},
+                              {1, "b", RowKind::kDelete}}))
+                .ToString(),
+            "ok");
+  ASSERT_EQ(sink->Barrier().ToString(), "ok");
+  EXPECT_EQ(Stored(topic, 4),
+            (std::vector<std::string>{R"([1]={"before":null,"after":{"id":1,"name":"a"},"op":"c"})",
+                                      R"([1]={"before":{"id":1,"name":"a"},"after":null,"op":"d"})",
+                                      R"([1]={"before":null,"after":{"id":1,"name":"b"},"op":"c"})",
+                                      R"([1]={"before":{"id":1,"name":"b"},"after":null,"op":"d"})"}));
+}
+
+TEST_P(KafkaSinkTest, HeadersAreColumnsAndNullOnesAreLeftOut) {
+  const std::string topic = Topic(1);
+  const auto sink = Opened(topic, {{"headers", Object({{"number", Text("id")}, {"who", Text("name")}})},
+                                   {"key", List({"id"})},
+                                   {"format", Text("raw")},
+                                   {"value-column", Text("to")}});
+  ASSERT_EQ(sink->Write(Routed({{"x", "a b"}, {"y", ""}, {"z", "c"}})).ToString(), "ok");
+  ASSERT_EQ(sink->Barrier().ToString(), "ok");
+  EXPECT_EQ(Stored(topic, 3),
+            (std::vector<std::string>{"[0]=x number:0 who:a b", "[1]=y number:1", "[2]=z number:2 who:c"}));
+}
+
+TEST_P(KafkaSinkTest, AColumnNamesTheTopic) {
+  const std::string a = Topic(1);
+  const std::string b = Topic(1);
+  const auto sink = Opened(
+      "",
+      {{"topic-column", Text("to")}, {"format", Text("raw")}, {"value-column", Text("name")}, {"key", List({"id"})}});
+  ASSERT_EQ(sink->Write(Routed({{a, "1"}, {b, "2"}, {a, "3"}, {a, "4"}})).ToString(), "ok");
+  ASSERT_EQ(sink->Write(Routed({{b, "5"}, {a, "6"}})).ToString(), "ok");
+  ASSERT_EQ(sink->Barrier().ToString(), "ok");
+  EXPECT_EQ(Stored(a, 4), (std::vector<std::string>{"[0]=1", "[2]=3", "[3]=4", "[1]=6"}));
+  EXPECT_EQ(Stored(b, 2), (std::vector<std::string>{"[1]=2", "[0]=5"}));
+}
+
+TEST_P(KafkaSinkTest, ATopicThatARowNamesMustExistAndIsNotMade) {
+  const std::string known = Topic(1);
+  const std::string missing = world_->NewName("never-made");
+  const auto sink = Opened("", {{"topic-column", Text("to")}});
+  ASSERT_EQ(sink->Write(Routed({{known, "1"}})).ToString(), "ok");
+  ASSERT_EQ(sink->Barrier().ToString(), "ok");
+  Status status = sink->Write(Routed({{missing, "2"}}));
+  if (status.ok()) status = sink->Barrier();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound) << status.ToString();
+  EXPECT_NE(status.message().find(missing), std::string::npos) << status.ToString();
+  EXPECT_FALSE(world_->NewAdmin()->DescribeTopic(missing).has_value());
+}
+
+TEST_P(KafkaSinkTest, WhatIsNoTopicsNameIsAnError) {
+  for (const char* name : {"", "a/b", "..", "t\xc3\xa4"}) {
+    const auto sink = Opened("", {{"topic-column", Text("to")}});
+    const Status status = sink->Write(Routed({{name, "1"}}));
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << name;
+    const std::string told = *name == 0 ? "null" : '"' + std::string(name) + '"';
+    EXPECT_NE(status.message().find("column \"to\" is " + told + ": expected a topic's name"), std::string::npos)
+        << status.ToString();
+  }
+}
+
 TEST_P(KafkaSinkTest, AKeyColumnThatTheRowsLackIsAnError) {
   const auto sink = Opened(Topic(1), {{"key", List({"nope"})}});
   const Status status = sink->Write(Rows({{1, "a"}}));
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("\"nope\" is not among the row's: id, name"), std::string::npos) << status.ToString();
+  EXPECT_NE(status.message().find("\"nope\", which is not among the row's: id, name"), std::string::npos)
+      << status.ToString();
 }
 
 TEST_P(KafkaSinkTest, AnUnreachableClusterHoldsTheBarrierAndLosesNothing) {

@@ -253,6 +253,7 @@ TEST_F(PostgresSinkTest, RefusedRowsGoToTheDeadLetterTableInTheSameTransaction) 
   rows.push_back({kInsert, {String("word"), Int(1), String("x")}});
   rows.push_back({kInsert, {Value::Null(), Int(1), String("\xff")}});
   rows.push_back({kInsert, {Int(5001), Int(1), String("\xff")}});
+  rows.push_back({kInsert, {String("\xfe"), Int(1), String("x")}});
   ASSERT_EQ(Bring({{"table", Text("t")}, {"dead-letter-table", Text("dead")}}, {"id", "n", "s"}, rows).ToString(),
             "ok");
   EXPECT_EQ(world_.Query("SELECT count(*) FROM t"), (Lines{"1197"}));
@@ -262,6 +263,7 @@ TEST_F(PostgresSinkTest, RefusedRowsGoToTheDeadLetterTableInTheSameTransaction) 
                    R"(public.t|write|(id)=(5001)|{"id":"5001","n":"1","s":"\\xff"}|22021)",
                    R"(public.t|write|(id)=(507)|{"id":"507","n":"5000","s":"abc"}|23514)",
                    R"(public.t|write|(id)=(7)|{"id":"7","n":"5000","s":"abc"}|23514)",
+                   R"(public.t|write|(id)=(\xfe)|{"id":"\\xfe","n":"1","s":"x"}|22021)",
                    R"(public.t|write|(id)=(null)|{"id":null,"n":"1","s":"\\xff"}|23502)",
                    R"(public.t|write|(id)=(word)|{"id":"word","n":"1","s":"x"}|22P02)"}));
 }

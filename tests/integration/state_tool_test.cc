@@ -200,7 +200,7 @@ TEST_F(StateToolTest, AnOperatorThatWasDroppedBeginsAnew) {
   RunToFirstSavepoint();
   const Ended edited = State({"drop-operator", Path("sp"), "--operator", "counts", "--to", Path("edited")});
   EXPECT_EQ(edited.code, kOk) << edited.output;
-  EXPECT_EQ(State({"export", Path("edited"), "--operator", "counts"}).output, "");
+  ExpectSays(State({"export", Path("edited"), "--operator", "counts"}).output, {"no operator \"counts\""});
   Append({"a"});
   ExpectSays(Run(CountingJob(), 4, "next", {"--restore", Path("edited")}), {"operator 'counts' is new"});
   EXPECT_EQ(OutLines(folder_), (std::vector{Row("a", 1), Row("a", 1), Row("a", 2), Row("b", 1)}));
@@ -255,6 +255,7 @@ TEST_F(StateToolTest, WhatCannotBeDoneIsSaidAndLeavesNothing) {
       {State({"rename-operator", Path("sp"), "--operator", "in", "--as", "counts", "--to", Path("new")}),
        kBadUsage,
        {"\"counts\"", "one of that name"}},
+      {State({"export", Path("sp"), "--operator", "x"}), kBadUsage, {"no operator \"x\"", "counts, in"}},
       {State({"drop-operator", Path("nowhere"), "--operator", "x", "--to", Path("new")}),
        kBadUsage,
        {"no checkpoint in " + Path("nowhere")}},
@@ -387,7 +388,7 @@ TEST_F(StateToolTest, StateThatWasLeftBehindIsGoneFromTheNextCheckpoint) {
   job["sinks"][0]["input"] = "in";
   Append({"c"});
   ExpectSays(Run(job, 4, "without", {"--allow-non-restored-state"}), {"state of 'counts' is dropped"});
-  EXPECT_EQ(State({"export", Path("without"), "--operator", "counts"}).output, "");
+  ExpectSays(State({"export", Path("without"), "--operator", "counts"}).output, {"no operator \"counts\""});
   // The next start needs no leave, and the operator that comes back begins anew.
   Append({"c"});
   Run(job, 5, "again");

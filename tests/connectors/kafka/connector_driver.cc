@@ -175,13 +175,16 @@ SinkDriver::SinkDriver(KafkaWorld& world, Definition definition) : world_(world)
   writer_ = std::move(*sink_->CreateWriter());
 }
 
-Status SinkDriver::Open() {
+Status SinkDriver::Open(FileSystem* files, const std::string& output_folder) {
   const connectors::KafkaClientContext context = world_.context();
   context_ = {.job = "job",
               .uid = "out",
               .subtask = 0,
               .parallelism = 1,
               .attempt = {1, 1},
+              .file_system = files,
+              .output_folder = output_folder,
+              .segment_stem = "out-",
               .clock = context.clock,
               .workers = context.workers,
               .wakeup = context.wakeup,

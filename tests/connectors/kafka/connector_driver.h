@@ -87,12 +87,14 @@ class SourceDriver final : public operators::SourceOutput {
 class SinkDriver {
  public:
   SinkDriver(KafkaWorld& world, Definition definition);
-  Status Open();
+  // `files` and `output_folder` are for exactly-once delivery.
+  Status Open(FileSystem* files = nullptr, const std::string& output_folder = {});
   // Waits for room, then writes.
   Status Write(operators::Batch batch);
   // A barrier: comes back when all is acknowledged.
   Status Barrier();
   operators::SinkWriter& writer() { return *writer_; }
+  uint64_t bad_records() const { return metrics_.bad_records.load(); }
 
  private:
   KafkaWorld& world_;

@@ -79,7 +79,7 @@ TEST_F(KafkaOptionsTest, RefusesPropertiesThatItsPromisesStandOn) {
     EXPECT_TRUE(Contains(problems, std::string("/properties/") + name)) << name << ": " << problems;
     EXPECT_TRUE(Contains(problems, "can't be set")) << problems;
   }
-  for (const char* name : {"acks", "enable.idempotence", "transactional.id", "partitioner"}) {
+  for (const char* name : {"acks", "enable.idempotence", "transactional.id", "transaction.timeout.ms", "partitioner"}) {
     EXPECT_TRUE(Contains(Sink(Without(Properties(name, "x"), "topics")), "can't be set")) << name;
   }
 }
@@ -114,7 +114,32 @@ TEST_F(KafkaOptionsTest, case_H69_SecretsAreInNoMessage) {
 TEST_F(KafkaOptionsTest, ChecksTheSinksKey) {
   EXPECT_TRUE(Contains(Sink({{"topic", Text("t")}, {"key", List({"a", "b"})}, {"key-format", Text("raw")}}),
                        "takes one column"));
-  EXPECT_NE(Sink({{"topic", Text("")}}), "");
+  EXPECT_TRUE(Contains(Sink({{"topic", Text("weir-markers")}}), "holds the markers"));
+}
+
+TEST_F(KafkaOptionsTest, WantsATopicOrAColumnThatNamesIt) {
+  EXPECT_EQ(Sink({{"topic-column", Text("to")}}), "");
+  EXPECT_TRUE(Contains(Sink({}), "either topic or topic-column"));
+  EXPECT_TRUE(Contains(Sink({{"topic", Text("a")}, {"topic-column", Text("b")}}), "either topic or topic-column"));
+  EXPECT_TRUE(Contains(Sink({{"topic-column", Text("")}}), "topic-column is empty"));
+  for (const std::string& name : {std::string(), std::string("a b"), std::string(".."), std::string(250, 'a')}) {
+    EXPECT_TRUE(Contains(Sink({{"topic", Text(name)}}), "is not a topic's name")) << name;
+  }
+  EXPECT_EQ(Sink({{"topic", Text(std::string(249, 'a'))}}), "");
+}
+
+TEST_F(KafkaOptionsTest, ChecksTheSinksHeadersAndFormat) {
+  const auto with = [](Definition more) {
+    more.emplace_back("topic", Text("t"));
+    return more;
+  };
+  EXPECT_EQ(Sink(with({{"headers", Object({{"h", Text("c")}})}, {"format", Text("debezium-json")}})), "");
+  EXPECT_TRUE(Contains(Sink(with({{"headers", Object({{"h", Text("")}})}})), "header \"h\" is of column \"\""));
+  EXPECT_EQ(Sink(with({{"format", Text("raw")}, {"value-column", Text("c")}})), "");
+  EXPECT_TRUE(Contains(Sink(with({{"value-column", Text("c")}})), "value-column belongs to format raw"));
+  EXPECT_TRUE(Contains(Sink(with({{"format", Text("debezium-json")}, {"row-kind-column", Text("c")}})),
+                       "row-kind-column belongs to format json"));
+  EXPECT_TRUE(Contains(Sink(with({{"on-too-large", Text("skip-it")}})), "on-too-large"));
 }
 
 TEST(KafkaSplitTest, PositionsSurviveTheirJson) {

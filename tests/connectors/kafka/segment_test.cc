@@ -22,7 +22,7 @@ class KafkaSegmentTest : public testing::Test {
     EXPECT_EQ((*file)->Close().ToString(), "ok");
     return path;
   }
-  // "topic:key=value@timestamp".
+  // "topic:key=value@timestamp name=header".
   Status Read(const std::string& bytes, std::vector<std::string>& rows) {
     rows.clear();
     return ReadSegment(fs_, Write(bytes), [&](const std::string& topic, std::span<const ProduceRow> some) {
@@ -31,6 +31,7 @@ class KafkaSegmentTest : public testing::Test {
       };
       for (const ProduceRow& row : some) {
         rows.push_back(topic + ":" + text(row.key) + "=" + text(row.value) + "@" + std::to_string(row.timestamp_ms));
+        for (const KafkaHeader& header : row.headers) rows.back() += " " + text(header.name) + "=" + text(header.value);
       }
       return Status::Ok();
     });
@@ -55,6 +56,25 @@ TEST_F(KafkaSegmentTest, GivesBackWhatWasAppended) {
             (std::vector<std::string>{"a:k=v@1700000000123", "a:k=null@0", "a:null=@0", "b:=x@0", "b:null=null@0"}));
 }
 
+TEST_F(KafkaSegmentTest, HeadersStayWithTheirRows) {
+  const std::vector<KafkaHeader> two = {{"a", "1"}, {"b", ""}};
+  const std::string large(3U << 20U, 'z');  // spans several pieces
+  std::string bytes;
+  std::vector<std::string> expected;
+  AppendSegmentTopic(bytes, "t");
+  for (const std::string& last : {std::string("x"), large}) {
+    const std::vector<KafkaHeader> three = {{"c", "2"}, {"c", "3"}, {"d", last}};
+    AppendSegmentRow(bytes, {.value = "v", .headers = two});
+    AppendSegmentRow(bytes, {.value = "w"});
+    AppendSegmentRow(bytes, {.key = "k", .timestamp_ms = 7, .headers = three});
+    expected.insert(expected.end(), {"t:null=v@0 a=1 b=", "t:null=w@0", "t:k=null@7 c=2 c=3 d=" + last});
+  }
+  AppendSegmentEnd(bytes);
+  std::vector<std::string> rows;
+  ASSERT_EQ(Read(bytes, rows).ToString(), "ok");
+  EXPECT_TRUE(rows == expected);
+}
+
 TEST_F(KafkaSegmentTest, ReadsFilesLargerThanAPiece) {
   SeededRandom random(1);
   std::string bytes;
@@ -77,7 +97,8 @@ TEST_F(KafkaSegmentTest, ReadsFilesLargerThanAPiece) {
 TEST_F(KafkaSegmentTest, TellsWhereAFileIsCutOffOrForeign) {
   std::string bytes;
   AppendSegmentTopic(bytes, "t");
-  AppendSegmentRow(bytes, {.key = "k", .value = "v"});
+  const std::vector<KafkaHeader> headers = {{"h", "1"}, {"i", "2"}};
+  AppendSegmentRow(bytes, {.key = "k", .value = "v", .headers = headers});
   AppendSegmentEnd(bytes);
   std::vector<std::string> rows;
   for (size_t length = 0; length < bytes.size(); ++length) {
@@ -89,6 +110,7 @@ TEST_F(KafkaSegmentTest, TellsWhereAFileIsCutOffOrForeign) {
   const Status foreign = Read("T\x01tX", rows);
   EXPECT_EQ(foreign.code(), StatusCode::kCorruption);
   EXPECT_NE(foreign.message().find("byte 3"), std::string::npos) << foreign.message();
+  EXPECT_EQ(Read("T\x01tR\x10S", rows).code(), StatusCode::kCorruption);  // a flag of later times
 }
 
 TEST_F(KafkaSegmentTest, AnErrorOfTheTakerEndsTheReading) {
