@@ -306,7 +306,7 @@ void CheckKafkaSinkOptions(const Options& options, Problems& problems) {
     problems.push_back({options.PathOf("headers") + "/" + header, column, "a header's name and its column",
                         "header \"" + header + "\" is of column \"" + column + "\": neither may be empty"});
   }
-  if (options.String("topic") == kKafkaMarkerTopic) {
+  if (options.Has("topic") && options.String("topic") == kKafkaMarkerTopic) {
     problems.push_back({options.PathOf("topic"), kKafkaMarkerTopic, "another topic",
                         std::string(kKafkaMarkerTopic) + " holds the markers of exactly-once sinks and nothing else"});
   }

@@ -135,11 +135,11 @@ Result<const std::string*> KafkaRowEncoder::TopicOf(const operators::Value* row)
   if (text && last_topic_ != nullptr && value.text() == *last_topic_) return last_topic_;
   auto found = text ? topics_.find(value.text()) : topics_.end();
   if (found == topics_.end()) {
-    if (!text || !IsTopicName(value.text())) {
+    if (!text || !IsTopicName(value.text()) || value.text() == kKafkaMarkerTopic) {
       return Error(Status::InvalidArgument(
           "topic-column: column \"" + options_.topic_column + "\" is " +
           (text ? operators::QuotedExcerpt(value.text()) : std::string(operators::ValueTypeName(value.type()))) +
-          ": expected " + std::string(kTopicNameRule)));
+          ": expected " + std::string(kTopicNameRule) + ", and not " + kKafkaMarkerTopic));
     }
     found = topics_.emplace(value.text()).first;
   }
