@@ -189,7 +189,7 @@ TEST_F(JobSavepointTest, WhatCannotBeDoneIsSaidAndTheJobGoesOn) {
   ExpectSays(taken.output, {folder_.Path("precious"), "something in"});
   const Ended inside = Ask("savepoint", path, {"--to", folder_.Path("checkpoints/counting/shared/x"), "--stop"});
   EXPECT_EQ(inside.code, kJobFailed) << inside.output;
-  ExpectSays(inside.output, {"checkpoints/counting/shared/x", "the job's own folder"});
+  ExpectSays(inside.output, {"checkpoints/counting/shared/x", "a job's own folder"});
   EXPECT_EQ(Ask("savepoint", path, {}).code, kBadUsage);
   AppendRows(10);
   EXPECT_TRUE(AllOut()) << weir.Output();
