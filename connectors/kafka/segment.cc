@@ -1,29 +1,26 @@
 #include "connectors/kafka/segment.h"
 
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/bytes.h"
+#include "connectors/segment_output.h"
 
 namespace weir::connectors {
 namespace {
 
-constexpr size_t kPieceBytes = 1U << 20U;
 constexpr uint64_t kHasKey = 1;
 constexpr uint64_t kHasValue = 2;
 constexpr uint64_t kHasTimestamp = 4;
 constexpr uint64_t kHasHeaders = 8;
 constexpr uint64_t kKnownFlags = 15;
 
-// Frames at the front of what has been read so far. A frame is whole or is left for the next piece.
-class FrameReader {
+class FrameReader final : public SegmentFrames {
  public:
   explicit FrameReader(std::function<Status(const std::string& topic, std::span<const ProduceRow> rows)> take)
       : take_(std::move(take)) {}
 
-  // Takes whole frames from the front of `bytes`; the rest stays.
-  Status TakeFrom(std::string_view& bytes) {
+  Status TakeFrom(std::string_view& bytes) override {
     while (!bytes.empty() && !ended_) {
       std::string_view rest = bytes;
       const char kind = rest.front();
@@ -51,7 +48,7 @@ class FrameReader {
     }
     return Flush();
   }
-  bool ended() const { return ended_; }
+  bool ended() const override { return ended_; }
 
  private:
   // Nothing: the row is not whole. Its headers go to headers_.
@@ -135,26 +132,8 @@ void AppendSegmentEnd(std::string& out) { out += 'S'; }
 
 Status ReadSegment(FileSystem& fs, const std::string& path,
                    const std::function<Status(const std::string& topic, std::span<const ProduceRow> rows)>& take) {
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
   FrameReader frames(take);
-  std::string buffer;  // read and not taken
-  for (uint64_t offset = 0;;) {
-    WEIR_ASSIGN_OR_RETURN(const std::string piece, file->Read(offset, kPieceBytes));
-    offset += piece.size();
-    buffer += piece;
-    std::string_view rest = buffer;
-    const Status status = frames.TakeFrom(rest);
-    const uint64_t taken = offset - rest.size();
-    if (status.code() == StatusCode::kCorruption) {
-      return status.WithContext("segment " + path + ", byte " + std::to_string(taken));
-    }
-    WEIR_RETURN_IF_ERROR(status);
-    if (piece.size() < kPieceBytes) {
-      if (frames.ended() && rest.empty()) return {};
-      return Status::Corruption("segment " + path + " is cut off or damaged at byte " + std::to_string(taken));
-    }
-    buffer.erase(0, buffer.size() - rest.size());
-  }
+  return ReadSegmentFile(fs, path, frames);
 }
 
 }  // namespace weir::connectors

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "connectors/background_files.h"
 #include "connectors/kafka/options.h"
 #include "connectors/kafka/row_encoder.h"
 #include "connectors/kafka/topic_check.h"
+#include "connectors/segment_output.h"
 #include "operators/sink.h"
 
 namespace weir::connectors {
@@ -36,16 +36,11 @@ class KafkaSegmentWriter final : public operators::SinkWriter {
   const KafkaSinkOptions options_;
   const std::string system_;
   KafkaClientFactory& factory_;
-  std::string uid_;
-  std::string stem_;
 
   // The task's thread only.
   KafkaRowEncoder encoder_;
-  std::string segment_;                         // name of the open one; empty: none is open
-  const std::string* segment_topic_ = nullptr;  // of its newest row; the encoder's
-  uint64_t segment_rows_ = 0;
-  uint64_t sequence_ = 0;  // of the next segment
-  std::unique_ptr<BackgroundFiles> files_;
+  const std::string* segment_topic_ = nullptr;  // of the open segment's newest row; the encoder's
+  std::unique_ptr<SegmentOutput> output_;
   std::unique_ptr<TopicCheck> topic_check_;
 };
 

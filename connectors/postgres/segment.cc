@@ -1,10 +1,10 @@
 #include "connectors/postgres/segment.h"
 
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include "base/bytes.h"
+#include "connectors/segment_output.h"
 #include "operators/decimal.h"
 #include "operators/temporal.h"
 
@@ -15,16 +15,13 @@ using operators::RowKind;
 using operators::Value;
 using operators::ValueType;
 
-constexpr size_t kFilePieceBytes = 1U << 20U;
 constexpr uint64_t kUpsert = 1;
 
-// Frames at the front of what has been read so far. A frame is whole or is left for the next piece.
-class PostgresFrameReader {
+class PostgresFrameReader final : public SegmentFrames {
  public:
   explicit PostgresFrameReader(const TakeSegmentRow& take) : take_(take) {}
 
-  // Takes whole frames from the front of `bytes`; the rest stays.
-  Status TakeFrom(std::string_view& bytes) {
+  Status TakeFrom(std::string_view& bytes) override {
     while (!bytes.empty() && !ended_) {
       std::string_view rest = bytes;
       const char frame = rest.front();
@@ -46,7 +43,7 @@ class PostgresFrameReader {
     }
     return {};
   }
-  bool ended() const { return ended_; }
+  bool ended() const override { return ended_; }
 
  private:
   static bool ReadName(std::string_view& bytes, std::string& name) {
@@ -199,26 +196,8 @@ Status ReadPostgresRows(std::string_view frames, const TakeSegmentRow& take) {
 }
 
 Status ReadPostgresSegment(FileSystem& fs, const std::string& path, const TakeSegmentRow& take) {
-  WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, fs.OpenForRead(path));
   PostgresFrameReader frames(take);
-  std::string buffer;  // read and not taken
-  for (uint64_t offset = 0;;) {
-    WEIR_ASSIGN_OR_RETURN(const std::string piece, file->Read(offset, kFilePieceBytes));
-    offset += piece.size();
-    buffer += piece;
-    std::string_view rest = buffer;
-    const Status status = frames.TakeFrom(rest);
-    const uint64_t taken = offset - rest.size();
-    if (status.code() == StatusCode::kCorruption) {
-      return status.WithContext("segment " + path + ", byte " + std::to_string(taken));
-    }
-    WEIR_RETURN_IF_ERROR(status);
-    if (piece.size() < kFilePieceBytes) {
-      if (frames.ended() && rest.empty()) return {};
-      return Status::Corruption("segment " + path + " is cut off or damaged at byte " + std::to_string(taken));
-    }
-    buffer.erase(0, buffer.size() - rest.size());
-  }
+  return ReadSegmentFile(fs, path, frames);
 }
 
 }  // namespace weir::connectors

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "connectors/background_files.h"
 #include "connectors/postgres/options.h"
 #include "connectors/postgres/row_frames.h"
 #include "connectors/postgres/target_check.h"
+#include "connectors/segment_output.h"
 #include "operators/sink.h"
 
 namespace weir::connectors {
@@ -35,16 +35,11 @@ class PostgresSegmentWriter final : public operators::SinkWriter {
   const PostgresSinkOptions options_;
   const std::string system_;
   PostgresClientFactory& factory_;
-  std::string uid_;
-  std::string stem_;
 
   // The task's thread only.
   PostgresRowFrames frames_;
   operators::SchemaPtr checked_;  // the schema whose columns were looked up
-  std::string segment_;           // name of the open one; empty: none is open
-  uint64_t segment_rows_ = 0;
-  uint64_t sequence_ = 0;  // of the next segment
-  std::unique_ptr<BackgroundFiles> files_;
+  std::unique_ptr<SegmentOutput> output_;
   std::unique_ptr<PostgresTargetCheck> check_;
 };
 
