@@ -1,4 +1,11 @@
 # Whole jobs: the real binary on a real broker.
+
+# <name>_torture: the program <name>_test for longer, with `make torture` alone. <timeout> in seconds.
+function(weir_add_torture name timeout)
+  add_test(NAME ${name}_torture COMMAND ${name}_test)
+  set_tests_properties(${name}_torture PROPERTIES TIMEOUT ${timeout} LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+endfunction()
+
 if(NOT TARGET weir_kafka_world)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tests/connectors/kafka ${PROJECT_BINARY_DIR}/tests/connectors/kafka)
 endif()
@@ -17,8 +24,7 @@ weir_add_test(command_line_test ${CMAKE_CURRENT_SOURCE_DIR}/command_line_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 weir_add_test(job_crash_test ${CMAKE_CURRENT_SOURCE_DIR}/job_crash_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 400 WHOLE)
-add_test(NAME job_crash_torture COMMAND job_crash_test)
-set_tests_properties(job_crash_torture PROPERTIES TIMEOUT 3600 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_torture(job_crash 3600)
 weir_add_test(job_golden_test ${CMAKE_CURRENT_SOURCE_DIR}/job_golden_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 weir_add_test(job_bad_input_test ${CMAKE_CURRENT_SOURCE_DIR}/job_bad_input_test.cc
@@ -27,39 +33,32 @@ weir_add_test(job_restart_test ${CMAKE_CURRENT_SOURCE_DIR}/job_restart_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(job_savepoint_test ${CMAKE_CURRENT_SOURCE_DIR}/job_savepoint_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
-add_test(NAME job_savepoint_torture COMMAND job_savepoint_test)
-set_tests_properties(job_savepoint_torture PROPERTIES TIMEOUT 600 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_torture(job_savepoint 600)
 weir_add_test(job_case_test
   ${CMAKE_CURRENT_SOURCE_DIR}/job_position_case_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/job_state_case_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(job_stall_test ${CMAKE_CURRENT_SOURCE_DIR}/job_stall_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
-add_test(NAME job_stall_torture COMMAND job_stall_test)
-set_tests_properties(job_stall_torture PROPERTIES TIMEOUT 400 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_torture(job_stall 400)
 weir_add_test(job_broker_test ${CMAKE_CURRENT_SOURCE_DIR}/job_broker_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
-add_test(NAME job_broker_torture COMMAND job_broker_test)
-set_tests_properties(job_broker_torture PROPERTIES TIMEOUT 1200 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_torture(job_broker 1200)
 weir_add_test(job_kafka_exact_test ${CMAKE_CURRENT_SOURCE_DIR}/job_kafka_exact_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
-add_test(NAME job_kafka_exact_torture COMMAND job_kafka_exact_test)
-set_tests_properties(job_kafka_exact_torture PROPERTIES TIMEOUT 1200 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_torture(job_kafka_exact 1200)
 weir_add_test(job_kafka_case_test ${CMAKE_CURRENT_SOURCE_DIR}/job_kafka_case_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
-add_test(NAME job_kafka_case_torture COMMAND job_kafka_case_test)
-set_tests_properties(job_kafka_case_torture PROPERTIES TIMEOUT 900 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_torture(job_kafka_case 900)
 weir_add_test(job_sinks_test ${CMAKE_CURRENT_SOURCE_DIR}/job_sinks_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(job_bounded_test ${CMAKE_CURRENT_SOURCE_DIR}/job_bounded_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
-add_test(NAME job_bounded_torture COMMAND job_bounded_test)
-set_tests_properties(job_bounded_torture PROPERTIES TIMEOUT 3600 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_torture(job_bounded 3600)
 weir_add_test(state_tool_test ${CMAKE_CURRENT_SOURCE_DIR}/state_tool_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 weir_add_test(job_postgres_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
-add_test(NAME job_postgres_torture COMMAND job_postgres_test)
-set_tests_properties(job_postgres_torture PROPERTIES TIMEOUT 1200 LABELS torture ENVIRONMENT WEIR_TORTURE=1)
+weir_add_torture(job_postgres 1200)
 weir_add_test(job_postgres_case_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_case_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
