@@ -35,6 +35,11 @@ class RdKafkaTransactionalProducer final : public KafkaTransactionalProducer {
 
   ~RdKafkaTransactionalProducer() override {
     if (client_ == nullptr) return;
+    // The library (2.0.2) ends the process when it is destroyed in the moment in which it tells the coordinator of a
+    // partition; it does not do so outside an open transaction.
+    if (open_ && !undecided_) {
+      if (rd_kafka_error_t* error = End(kAbortFlushMs); error != nullptr) rd_kafka_error_destroy(error);
+    }
     topics_.clear();
     rd_kafka_purge(client_, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING);
     rd_kafka_destroy(client_);
@@ -69,6 +74,8 @@ class RdKafkaTransactionalProducer final : public KafkaTransactionalProducer {
   // Takes the error apart and frees it.
   Failure Examine(rd_kafka_error_t* error) const;
   Status Meaning(const std::string& what, const Failure& failure) const;
+  // Ends the open transaction without its rows; null if the coordinator has agreed.
+  rd_kafka_error_t* End(int timeout_ms);
   // The transaction can't be committed any more: aborts it, and tells why.
   Status GiveUp(const std::string& what, const Failure& failure);
   Status Fail(Status status) {
@@ -293,13 +300,17 @@ Status RdKafkaTransactionalProducer::Commit() {
   return Fail(Meaning(what, failure));
 }
 
+rd_kafka_error_t* RdKafkaTransactionalProducer::End(int timeout_ms) {
+  // The library (2.0.2) may ask for the end of a transaction that the coordinator has not heard of yet, and takes the
+  // refusal for the end of the producer. So the rows go out first, if they can.
+  rd_kafka_flush(client_, std::min(timeout_ms, kAbortFlushMs));
+  return rd_kafka_abort_transaction(client_, timeout_ms);
+}
+
 Status RdKafkaTransactionalProducer::Abort() {
   if (!open_) return {};
   if (undecided_) return error_;
-  // The library (2.0.2) may ask for the end of a transaction that the coordinator has not heard of yet, and takes the
-  // refusal for the end of the producer. So the rows go out first, if they can.
-  rd_kafka_flush(client_, std::min(timeout_ms(), kAbortFlushMs));
-  rd_kafka_error_t* error = rd_kafka_abort_transaction(client_, timeout_ms());
+  rd_kafka_error_t* error = End(timeout_ms());
   if (error == nullptr) {
     open_ = false;
     return {};

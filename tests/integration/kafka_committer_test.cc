@@ -202,9 +202,9 @@ TEST_P(KafkaCommitterTest, ADamagedSegmentLeavesNothingBehind) {
   EXPECT_EQ(Committed(topic), std::vector<std::string>());
 }
 
-TEST_P(KafkaCommitterTest, AnOpenTransactionOfADeadOwnerIsNotWaitedForByAPeekAndEndedByTheFence) {
+TEST_P(KafkaCommitterTest, AnOpenTransactionOfAFrozenOwnerIsNotWaitedForByAPeekAndEndedByTheFence) {
   const std::string topic = Topic();
-  const auto dead = Started(kOurs, 0);
+  const auto before = Started(kOurs, 0);
   connectors::KafkaTransactionOptions transaction;
   transaction.transactional_id = "weir-" + job_;
   transaction.transaction_timeout = std::chrono::seconds(60);
@@ -216,7 +216,6 @@ TEST_P(KafkaCommitterTest, AnOpenTransactionOfADeadOwnerIsNotWaitedForByAPeekAnd
   const connectors::ProduceRow row{.key = job_, .value = "half a marker", .partition = 0};
   ASSERT_EQ(producer->Produce(connectors::kKafkaMarkerTopic, std::span(&row, 1)).ToString(), "ok");
   ASSERT_EQ(producer->Produce(topic, std::span(&row, 1)).ToString(), "ok");
-  producer.reset();  // with the transaction open
   const auto next = NewCommitter();
   EXPECT_EQ(next->Peek()->value(), MarkerOf(kOurs, 0));
   ASSERT_EQ(next->Fence().ToString(), "ok");

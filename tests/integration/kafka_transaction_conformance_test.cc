@@ -259,6 +259,19 @@ TEST_P(KafkaTransactionConformanceTest, ProducersOfOtherIdsAreNotDisturbed) {
   EXPECT_EQ(visible, (std::vector<std::string>{"a", "b"}));
 }
 
+// In whichever moment of it.
+TEST_P(KafkaTransactionConformanceTest, AProducerMayBeDestroyedAmidATransaction) {
+  const std::string topic = Topic(1);
+  for (int round = 0; round < 80; ++round) {
+    const ProducerPtr producer = Started("id");
+    ASSERT_EQ(producer->Begin().ToString(), "ok");
+    ASSERT_EQ(Write(*producer, topic, {"lost"}).ToString(), "ok");
+    std::this_thread::sleep_for(std::chrono::microseconds(25) * round);
+  }
+  InOne(*Started("id"), topic, {"kept"});
+  EXPECT_EQ(Visible(topic), std::vector<std::string>{"kept"});
+}
+
 TEST_P(KafkaTransactionConformanceTest, AnUnreachableClusterIsUnavailableInBoundedTime) {
   const std::string topic = Topic(1);
   constexpr Duration kPatience = std::chrono::seconds(1);
