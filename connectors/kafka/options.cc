@@ -279,25 +279,54 @@ std::vector<OptionSpec> KafkaSinkOptionSpecs() {
           {.name = "on-too-large",
            .type = OptionType::kEnum,
            .default_text = "fail",
-           .doc = "A row whose record is above message.max.bytes fails the job, or is skipped and counted as a bad "
-                  "record.",
-           .choices = {"fail", "skip"}},
+           .doc = "A row whose record is above message.max.bytes fails the job, or is counted as a bad record and "
+                  "skipped or sent to dead-letter-topic.",
+           .choices = {"fail", "skip", "dead-letter"}},
+          {.name = "dead-letter-topic",
+           .type = OptionType::kString,
+           .doc =
+               "With on-too-large dead-letter: where such rows go, with their key, the beginning of their value, and "
+               "the headers weir-topic and weir-error."},
       });
   Append(specs, SerializerOptions());
   return specs;
 }
+
+namespace {
+
+// Of an option that may be absent.
+void CheckTopicName(const Options& options, const std::string& option, Problems& problems) {
+  if (!options.Has(option)) return;
+  const std::string& topic = options.String(option);
+  if (!IsTopicName(topic)) {
+    problems.push_back(
+        {options.PathOf(option), topic, std::string(kTopicNameRule),
+         option + " is " + operators::QuotedExcerpt(topic) + ", which is not " + std::string(kTopicNameRule)});
+  }
+  if (topic == kKafkaMarkerTopic) {
+    problems.push_back({options.PathOf(option), kKafkaMarkerTopic, "another topic",
+                        std::string(kKafkaMarkerTopic) + " holds the markers of exactly-once sinks and nothing else"});
+  }
+}
+
+void CheckDeadLetterTopic(const Options& options, Problems& problems) {
+  const bool wanted = options.String("on-too-large") == "dead-letter";
+  if (wanted != options.Has("dead-letter-topic")) {
+    problems.push_back({options.PathOf("dead-letter-topic"), "", "a topic with on-too-large dead-letter, else none",
+                        wanted ? "on-too-large is dead-letter, and dead-letter-topic is missing"
+                               : "dead-letter-topic is given, and on-too-large is not dead-letter"});
+  }
+  CheckTopicName(options, "dead-letter-topic", problems);
+}
+
+}  // namespace
 
 void CheckKafkaSinkOptions(const Options& options, Problems& problems) {
   CheckSerializerOptions(options, problems);
   if (options.Has("topic") == options.Has("topic-column")) {
     problems.push_back({options.PathOf("topic"), "", "topic or topic-column", "give either topic or topic-column"});
   }
-  if (options.Has("topic") && !IsTopicName(options.String("topic"))) {
-    const std::string& topic = options.String("topic");
-    problems.push_back(
-        {options.PathOf("topic"), topic, std::string(kTopicNameRule),
-         "topic is " + operators::QuotedExcerpt(topic) + ", which is not " + std::string(kTopicNameRule)});
-  }
+  CheckTopicName(options, "topic", problems);
   if (options.Has("topic-column") && options.String("topic-column").empty()) {
     problems.push_back({options.PathOf("topic-column"), "", "a column", "topic-column is empty"});
   }
@@ -306,10 +335,7 @@ void CheckKafkaSinkOptions(const Options& options, Problems& problems) {
     problems.push_back({options.PathOf("headers") + "/" + header, column, "a header's name and its column",
                         "header \"" + header + "\" is of column \"" + column + "\": neither may be empty"});
   }
-  if (options.Has("topic") && options.String("topic") == kKafkaMarkerTopic) {
-    problems.push_back({options.PathOf("topic"), kKafkaMarkerTopic, "another topic",
-                        std::string(kKafkaMarkerTopic) + " holds the markers of exactly-once sinks and nothing else"});
-  }
+  CheckDeadLetterTopic(options, problems);
   const size_t columns = options.Has("key") ? options.Strings("key").size() : 0;
   if (options.Has("key") && columns == 0) {
     problems.push_back({options.PathOf("key"), "[]", "at least one column", "key is empty"});
@@ -338,7 +364,8 @@ KafkaSinkOptions ParseKafkaSinkOptions(const Options& options) {
   result.upsert = !result.key.empty() && !result.row_kinds;
   result.exactly_once = options.String("delivery") == "exactly-once";
   result.row_bytes_max = RowBytesMax(result.connection);
-  result.skip_too_large = options.String("on-too-large") == "skip";
+  result.fail_too_large = options.String("on-too-large") == "fail";
+  if (options.Has("dead-letter-topic")) result.dead_letter_topic = options.String("dead-letter-topic");
   result.transaction_timeout = options.Time("transaction-timeout");
   result.request_timeout = options.Time("request-timeout");
   return result;

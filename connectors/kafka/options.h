@@ -53,8 +53,9 @@ struct KafkaSinkOptions {
   bool row_kinds = false;   // the value tells each row's kind; otherwise -U is left out
   bool upsert = false;      // with a key and without row kinds: -D is a tombstone
   bool exactly_once = false;
-  uint64_t row_bytes_max = 1'000'000;  // key, value and headers of one record: the client's message.max.bytes
-  bool skip_too_large = false;         // a row above that is left out; otherwise it is an error
+  uint64_t row_bytes_max = 1'000'000;  // of one record, with what the client adds: its message.max.bytes
+  bool fail_too_large = true;          // a row above that is an error; otherwise it is left out, or
+  std::string dead_letter_topic;       // goes there, if this names a topic
   Duration transaction_timeout{};      // exactly once: the broker ends a transaction that is open for longer
   Duration request_timeout{};
 };

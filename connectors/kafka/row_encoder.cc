@@ -11,6 +11,10 @@ namespace weir::connectors {
 namespace {
 
 constexpr Duration kWarningInterval = std::chrono::minutes(1);
+// What the client adds for a record and for each of its headers before it compares with message.max.bytes: the varints
+// of Kafka's record format v2 at their longest (librdkafka 2.0.2, rdkafka_proto.h).
+constexpr size_t kRecordOverhead = 36;
+constexpr size_t kHeaderOverhead = 10;
 
 }  // namespace
 
@@ -80,11 +84,14 @@ Status KafkaRowEncoder::AppendRow(const operators::Batch& batch, size_t row) {
   const int64_t wall_ns = batch.time(row).wall_ns;
   if (options_.event_time && wall_ns > 0) pending.timestamp_ms = wall_ns / kNsPerMs;
   if (Status fits = CheckSize(pending); !fits.ok()) {
-    if (!options_.skip_too_large) return fits;
-    CountSkipped(fits);
-    text_.resize(text_before);
+    if (options_.fail_too_large) return fits;
+    CountTooLarge(fits);
     pending_headers_.resize(pending.headers_begin);
-    return {};
+    if (options_.dead_letter_topic.empty()) {
+      text_.resize(text_before);
+      return {};
+    }
+    MakeDeadLetter(pending, fits);
   }
   written_.push_back(pending);
   return {};
@@ -147,9 +154,9 @@ Result<const std::string*> KafkaRowEncoder::TopicOf(const operators::Value* row)
 }
 
 Status KafkaRowEncoder::CheckSize(const Pending& row) const {
-  size_t bytes = row.key.size() + row.value.size();
+  size_t bytes = kRecordOverhead + row.key.size() + row.value.size();
   for (size_t i = row.headers_begin; i < row.headers_end; ++i) {
-    bytes += pending_headers_[i].name.size() + pending_headers_[i].value.size();
+    bytes += kHeaderOverhead + pending_headers_[i].name.size() + pending_headers_[i].value.size();
   }
   if (bytes <= options_.row_bytes_max) return {};
   return Status::InvalidArgument(
@@ -158,13 +165,34 @@ Status KafkaRowEncoder::CheckSize(const Pending& row) const {
       " (message.max.bytes); its key: " + (row.key.none ? "none" : operators::QuotedExcerpt(View(row.key))));
 }
 
-void KafkaRowEncoder::CountSkipped(const Status& why) {
+void KafkaRowEncoder::MakeDeadLetter(Pending& row, const Status& why) {
+  size_t room = options_.row_bytes_max;
+  const auto take = [&room](size_t bytes) { room -= std::min(room, bytes); };
+  take(kRecordOverhead);
+  const auto add_header = [&](std::string_view name, std::string_view value) {
+    const size_t begin = text_.size();
+    text_ += value;
+    pending_headers_.push_back({name, {begin, text_.size(), false}});
+    take(kHeaderOverhead + name.size() + value.size());
+  };
+  add_header(kDeadLetterTopicHeader, *row.topic);
+  add_header(kDeadLetterErrorHeader, why.message());
+  row.headers_end = pending_headers_.size();
+  if (row.key.size() > room) row.key = {};
+  take(row.key.size());
+  row.value.end = row.value.begin + std::min(room, row.value.size());
+  row.topic = &options_.dead_letter_topic;
+}
+
+void KafkaRowEncoder::CountTooLarge(const Status& why) {
   if (metrics_ != nullptr) metrics_->bad_records.fetch_add(1, std::memory_order_relaxed);
-  ++skipped_;
+  ++too_large_;
   const MonotonicTime now = clock_->Now();
   if (warned_.has_value() && now - *warned_ < kWarningInterval) return;
   warned_ = now;
-  LogWarning(uid_ + ": rows skipped as too large: " + std::to_string(std::exchange(skipped_, 0)) +
+  const std::string fate =
+      options_.dead_letter_topic.empty() ? "skipped" : "sent to topic \"" + options_.dead_letter_topic + "\"";
+  LogWarning(uid_ + ": rows " + fate + " as too large: " + std::to_string(std::exchange(too_large_, 0)) +
              "; the newest: " + why.message());
 }
 

@@ -24,6 +24,10 @@ struct TopicRows {
   std::span<const ProduceRow> rows;
 };
 
+// Headers of a dead letter: the topic that the row was for, and why it did not go there.
+inline constexpr std::string_view kDeadLetterTopicHeader = "weir-topic";
+inline constexpr std::string_view kDeadLetterErrorHeader = "weir-error";
+
 class KafkaRowEncoder {
  public:
   KafkaRowEncoder(const KafkaSinkOptions& options, std::unique_ptr<Serializer> serializer);
@@ -32,7 +36,7 @@ class KafkaRowEncoder {
   void Open(const operators::WriterContext& context);
   // The records by topic, those of a topic in the batch's order; they point into the encoder and are valid until the
   // next call. An error names the column and what is wrong with its value, and for a row above the options'
-  // row_bytes_max its key, size and the limit, unless such rows are to be skipped.
+  // row_bytes_max its key, size and the limit, unless such rows are to be skipped or go to the dead letters.
   Result<std::span<const TopicRows>> Encode(const operators::Batch& batch);
 
  private:
@@ -62,7 +66,9 @@ class KafkaRowEncoder {
   void AppendHeaders(const operators::Value* row);
   Result<const std::string*> TopicOf(const operators::Value* row);
   Status CheckSize(const Pending& row) const;
-  void CountSkipped(const Status& why);
+  void CountTooLarge(const Status& why);
+  // Makes the row's record one of the dead letters that keeps within row_bytes_max: a key with no room is left out.
+  void MakeDeadLetter(Pending& row, const Status& why);
   // Makes what Encode returns of written_; text_ moves no more.
   void Collect();
   std::string_view View(const Extent& extent) const;
@@ -90,7 +96,7 @@ class KafkaRowEncoder {
   std::vector<ProduceRow> rows_;
   std::vector<TopicRows> by_topic_;
 
-  uint64_t skipped_ = 0;  // since the last warning
+  uint64_t too_large_ = 0;  // since the last warning
   std::optional<MonotonicTime> warned_;
 };
 

@@ -11,8 +11,11 @@ TopicCheck::TopicCheck(const KafkaSinkOptions& options, KafkaClientFactory& fact
       factory_(factory),
       answer_(*context.wakeup),
       worker_(context.workers->NewWorker("kafka-topic")) {
-  const TopicRows only = {.topic = &options_.topic, .rows = {}};
-  if (options_.topic_column.empty()) Ask(std::span(&only, 1));
+  std::vector<TopicRows> known;
+  for (const std::string* topic : {&options_.topic, &options_.dead_letter_topic}) {
+    if (!topic->empty()) known.push_back({.topic = topic, .rows = {}});
+  }
+  Ask(known);
 }
 
 TopicCheck::~TopicCheck() = default;

@@ -18,7 +18,7 @@ namespace weir::connectors {
 
 class TopicCheck {
  public:
-  // Asks for the options' topic, if they name one. `options`, `factory` and the context's ports outlive it.
+  // Asks for the topics that the options name. `options`, `factory` and the context's ports outlive it.
   TopicCheck(const KafkaSinkOptions& options, KafkaClientFactory& factory, const operators::WriterContext& context);
   ~TopicCheck();
 

@@ -232,6 +232,30 @@ TEST_F(JobKafkaCaseTest, case_H16_ARowOverTheLimitFailsTheJobWithKeySizeAndLimit
   EXPECT_EQ(out, Fed());
 }
 
+TEST_F(JobKafkaCaseTest, case_H16_ARowOverTheLimitGoesToTheDeadLettersAndTheOthersAreDelivered) {
+  const std::string dead = out_ + "-dead";
+  ASSERT_EQ(world_->CreateTopic(dead, 1).ToString(), "ok");
+  Json job = EmptyJob(folder_, job_);
+  job["sources"].push_back(FileSource(folder_, "numbers", "in.jsonl", false));
+  Json sink = ExactSink("copy", "numbers", out_);
+  sink["on-too-large"] = "dead-letter";
+  sink["dead-letter-topic"] = dead;
+  job["sinks"].push_back(sink);
+  WriteRows("in.jsonl", 500);
+  const std::string begin = R"({"k":7,"n":"xxx)";
+  folder_.Append("in.jsonl", begin + std::string(2'000'000, 'x') + "\"}\n");
+  WriteRows("in.jsonl", 500);
+  const Ended ended = RunToEnd(folder_, {"run", Write(job)});
+  EXPECT_EQ(ended.code, kOk) << ended.output;
+  ExpectSays(ended.output, {"sent to topic \"" + dead, "[7]", "the limit is 1000000"});
+  EXPECT_EQ(Out(), Fed());
+  const std::vector<std::string> letters = Out(dead);
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_TRUE(letters[0].starts_with(begin)) << letters[0].substr(0, 100);
+  EXPECT_GT(letters[0].size(), 900'000U);
+  EXPECT_LT(letters[0].size(), 1'000'000U);
+}
+
 TEST_F(JobKafkaCaseTest, case_H17_AKeyGoesWhereJavaProducersPutItAndStaysThereAfterARestart) {
   constexpr int kPartitions = 15;
   constexpr size_t kKeys = 1000;

@@ -192,6 +192,43 @@ TEST_P(KafkaSinkTest, ARowThatIsTooLargeIsSkippedByChoice) {
   EXPECT_EQ(sink->bad_records(), 3U);
 }
 
+// What the sink lets pass, the client takes: with exactly once it would be too late to find out there.
+TEST_P(KafkaSinkTest, TheLimitIsTheClientsToTheByte) {
+  const std::string topic = Topic(1);
+  const auto sink = Opened(topic, {{"properties", Object({{"message.max.bytes", Text("2000")}})},
+                                   {"key", List({"id"})},
+                                   {"headers", Object({{"number", Text("id")}})},
+                                   {"on-too-large", Text("skip")},
+                                   {"format", Text("raw")},
+                                   {"value-column", Text("name")}});
+  constexpr size_t kRows = 100;
+  for (size_t i = 0; i < kRows; ++i) {
+    ASSERT_EQ(sink->Write(Rows({{1, std::string(1901 + i, 'x')}})).ToString(), "ok");
+  }
+  ASSERT_EQ(sink->Barrier().ToString(), "ok");
+  const size_t taken = kRows - sink->bad_records();
+  EXPECT_GT(taken, 30U);
+  EXPECT_EQ(Stored(topic, taken).size(), taken);
+}
+
+TEST_P(KafkaSinkTest, ARowThatIsTooLargeGoesToTheDeadLettersByChoice) {
+  const std::string topic = Topic(1);
+  const std::string dead = Topic(1);
+  const auto sink = Opened(topic, {{"key", List({"id"})},
+                                   {"on-too-large", Text("dead-letter")},
+                                   {"dead-letter-topic", Text(dead)},
+                                   {"format", Text("raw")},
+                                   {"value-column", Text("name")}});
+  const std::string large(1'100'000, 'x');
+  ASSERT_EQ(sink->Write(Rows({{1, "a"}, {2, large}, {3, "c"}})).ToString(), "ok");
+  ASSERT_EQ(sink->Barrier().ToString(), "ok");
+  EXPECT_EQ(Stored(topic, 2), (std::vector<std::string>{"[1]=a", "[3]=c"}));
+  const std::vector<std::string> letters = Stored(dead, 1);
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_TRUE(letters[0].starts_with("[2]=xxx")) << letters[0].substr(0, 100);
+  EXPECT_EQ(sink->bad_records(), 1U);
+}
+
 TEST_P(KafkaSinkTest, WritesDebeziumsEnvelope) {
   const std::string topic = Topic(1);
   const auto sink = Opened(topic, {{"format", Text("debezium-json")}, {"key", List({"id"})}});

@@ -142,6 +142,20 @@ TEST_F(KafkaOptionsTest, ChecksTheSinksHeadersAndFormat) {
   EXPECT_TRUE(Contains(Sink(with({{"on-too-large", Text("skip-it")}})), "on-too-large"));
 }
 
+TEST_F(KafkaOptionsTest, TheDeadLetterTopicGoesWithItsPolicy) {
+  const auto sink = [&](Definition more) {
+    more.emplace_back("topic", Text("t"));
+    return Sink(std::move(more));
+  };
+  EXPECT_EQ(sink({{"on-too-large", Text("dead-letter")}, {"dead-letter-topic", Text("dead")}}), "");
+  EXPECT_TRUE(Contains(sink({{"on-too-large", Text("dead-letter")}}), "dead-letter-topic is missing"));
+  EXPECT_TRUE(Contains(sink({{"dead-letter-topic", Text("dead")}}), "on-too-large is not dead-letter"));
+  EXPECT_TRUE(Contains(sink({{"on-too-large", Text("dead-letter")}, {"dead-letter-topic", Text("a b")}}),
+                       "is not a topic's name"));
+  EXPECT_TRUE(Contains(sink({{"on-too-large", Text("dead-letter")}, {"dead-letter-topic", Text("weir-markers")}}),
+                       "holds the markers"));
+}
+
 TEST(KafkaSplitTest, PositionsSurviveTheirJson) {
   connectors::KafkaSplit split;
   split.partition = {"a-b.c", 12};

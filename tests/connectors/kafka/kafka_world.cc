@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace weir::kafka_test {
 
 std::string KafkaWorld::NewName(const std::string& stem) {
@@ -27,6 +29,31 @@ std::unique_ptr<connectors::KafkaAdmin> KafkaWorld::NewAdmin(Duration timeout) {
   auto admin = factory().NewAdmin(connection(), timeout);
   EXPECT_TRUE(admin.has_value()) << admin.error().ToString();
   return admin.has_value() ? std::move(*admin) : nullptr;
+}
+
+std::vector<int64_t> KafkaWorld::CommittedEnds(std::span<const connectors::TopicPartition> partitions) {
+  constexpr Duration kPatience = std::chrono::seconds(5);
+  connectors::KafkaConnection uncommitted = connection();
+  uncommitted.properties.emplace_back("isolation.level", "read_uncommitted");
+  const auto all = factory().NewAdmin(uncommitted, std::chrono::seconds(10));
+  const auto committed = NewAdmin();
+  EXPECT_TRUE(all.has_value());
+  if (!all.has_value() || committed == nullptr) return {};
+  const MonotonicTime start = context().clock->Now();
+  while (true) {
+    const auto ends = committed->QueryWatermarks(partitions);
+    const auto last = (*all)->QueryWatermarks(partitions);
+    EXPECT_TRUE(ends.has_value() && last.has_value());
+    if (!ends.has_value() || !last.has_value()) return {};
+    const bool settled =
+        std::ranges::equal(*ends, *last, {}, &connectors::Watermarks::high, &connectors::Watermarks::high);
+    if (settled || context().clock->Now() - start > kPatience) {
+      std::vector<int64_t> result;
+      for (const connectors::Watermarks& marks : *ends) result.push_back(marks.high);
+      return result;
+    }
+    Wait();
+  }
 }
 
 void KafkaWorld::AppendValues(const std::string& topic, int32_t partition, const std::vector<std::string>& values) {
