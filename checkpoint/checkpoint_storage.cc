@@ -130,6 +130,14 @@ Status VerifyCheckpointFolder(FileSystem& fs, const std::string& folder, const C
 CheckpointStorage::CheckpointStorage(FileSystem& fs, std::string root, std::string job)
     : fs_(fs), root_(std::move(root)), job_(std::move(job)) {}
 
+Result<std::unique_ptr<FileLock>> LockJobFolder(FileSystem& fs, const std::string& folder) {
+  Result<std::unique_ptr<FileLock>> lock = fs.Lock(JoinPath(folder, "lock"));
+  if (lock.has_value() || lock.error().code() != StatusCode::kFailedPrecondition) return lock;
+  return Error(Status::FailedPrecondition("job '" + folder.substr(folder.rfind('/') + 1) +
+                                          "' is running already: another process holds its checkpoint folder " +
+                                          folder));
+}
+
 Result<std::unique_ptr<CheckpointStorage>> CheckpointStorage::Open(FileSystem& fs, const std::string& storage_folder,
                                                                    const std::string& job, Random& random) {
   if (job.empty() || job == "." || job == ".." || job.find('/') != std::string::npos) {
@@ -138,13 +146,7 @@ Result<std::unique_ptr<CheckpointStorage>> CheckpointStorage::Open(FileSystem& f
   const std::string parent = WithoutTrailingSlash(storage_folder);
   std::unique_ptr<CheckpointStorage> storage(new CheckpointStorage(fs, JoinPath(parent, job), job));
   WEIR_RETURN_IF_ERROR(CreateDirectoriesDurably(fs, storage->root_));
-  Result<std::unique_ptr<FileLock>> lock = fs.Lock(JoinPath(storage->root_, "lock"));
-  if (!lock.has_value() && lock.error().code() == StatusCode::kFailedPrecondition) {
-    return Error(Status::FailedPrecondition(
-        "job '" + job + "' is running already: another process holds its checkpoint folder " + storage->root_));
-  }
-  if (!lock.has_value()) return Error(lock.error());
-  storage->lock_ = std::move(*lock);
+  WEIR_ASSIGN_OR_RETURN(storage->lock_, LockJobFolder(fs, storage->root_));
   WEIR_RETURN_IF_ERROR(storage->MakeFolders());
   WEIR_RETURN_IF_ERROR(storage->LoadOrMakeId(random));
   return storage;

@@ -134,6 +134,10 @@ class CheckpointStorage {
   std::map<uint64_t, Named> synced_;  // what checkpoints known durable name, by number
 };
 
+// The lock that a CheckpointStorage holds as long as it lives, alone. `folder`: the job's, which is there.
+// FailedPrecondition naming it if another process has it.
+Result<std::unique_ptr<FileLock>> LockJobFolder(FileSystem& fs, const std::string& folder);
+
 // The folder of the checkpoint that a person means by `path`: that folder, its `_metadata`, or a job's folder, which
 // means the newest durable one in it. NotFound says what is there instead.
 Result<std::string> FindCheckpointFolder(FileSystem& fs, const std::string& path);

@@ -10,6 +10,7 @@
 #include "jobs/definition_command.h"
 #include "jobs/job_attempt.h"
 #include "jobs/restart_strategy.h"
+#include "jobs/restart_wait.h"
 
 namespace weir::jobs {
 namespace {
@@ -60,7 +61,9 @@ class JobRunner {
       if (!delay.has_value()) return definition_.restart.kind == RestartKind::kNone ? Failed(end) : GaveUp(end);
       if (end.had_begun) restore_ = RestartRequestOf(std::move(restore_));
       LogWarning(What(end) + end.cause.ToString() + "; " + strategy_.Granted(*delay));
-      if (StopsWithin(*delay)) return StoppedWaiting();
+      if (StopsWithin(*delay, definition_, *ports_.connections, *ports_.signals)) {
+        return StoppedWaiting();
+      }
     }
   }
 
@@ -68,14 +71,6 @@ class JobRunner {
   std::string Name() const { return "job \"" + definition_.name + "\""; }
   std::string What(const AttemptEnd& end) const {
     return end.had_started ? Name() + " failed: " : Name() + " was not started: ";
-  }
-
-  bool StopsWithin(Duration delay) {
-    const MonotonicTime until = ports_.clock->Now() + delay;
-    for (Duration left = delay; left > Duration::zero(); left = until - ports_.clock->Now()) {
-      if (ports_.signals->WaitFor(left) == SignalWaiter::Event::kStop) return true;
-    }
-    return false;
   }
 
   ExitCode Ended(const AttemptEnd& end) const {

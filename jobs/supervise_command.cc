@@ -10,6 +10,7 @@
 #include "jobs/commands.h"
 #include "jobs/definition_command.h"
 #include "jobs/restart_strategy.h"
+#include "jobs/restart_wait.h"
 
 namespace weir::jobs {
 namespace {
@@ -19,8 +20,11 @@ constexpr int kSignalled = 128;
 
 class Supervisor {
  public:
-  Supervisor(const JobDefinition& definition, std::vector<std::string> command, Random& random, SignalWaiter& signals)
-      : name_("job \"" + definition.name + "\""),
+  Supervisor(const JobDefinition& definition, const Connections& connections, std::vector<std::string> command,
+             Random& random, SignalWaiter& signals)
+      : definition_(definition),
+        connections_(connections),
+        name_("job \"" + definition.name + "\""),
         command_(std::move(command)),
         signals_(signals),
         strategy_(definition.restart, random) {}
@@ -39,7 +43,7 @@ class Supervisor {
       const std::optional<Duration> delay = strategy_.OnFailure(began, clock_.Now());
       if (stopping_ || !delay.has_value()) return Dead(death);
       LogWarning(death + "; " + strategy_.Granted(*delay));
-      if (signals_.WaitFor(*delay) == SignalWaiter::Event::kStop) {
+      if (StopsWithin(*delay, definition_, connections_, signals_)) {
         LogWarning(name_ + " stopped while it waited for a restart");
         return ExitCode::kJobFailed;
       }
@@ -66,6 +70,8 @@ class Supervisor {
     return ExitCode::kGaveUp;
   }
 
+  const JobDefinition& definition_;
+  const Connections& connections_;
   const std::string name_;
   const std::vector<std::string> command_;
   const SystemClock clock_;
@@ -81,7 +87,7 @@ ExitCode SuperviseCommand(const SuperviseArguments& arguments, SignalWaiter& sig
   auto parsed = LoadDefinition(arguments.definition, connections.registry(), connections.file_system());
   if (!parsed.has_value()) return ExitCode::kBadUsage;
   const auto random = NewSystemRandom();
-  return Supervisor(parsed->job, arguments.command, *random, signals).Run();
+  return Supervisor(parsed->job, connections, arguments.command, *random, signals).Run();
 }
 
 }  // namespace weir::jobs

@@ -129,8 +129,9 @@ struct KafkaTransactionOptions {
 };
 
 // One transactional producer, which never lingers. Every call may wait, at most about the request timeout; one thread
-// at a time. After an error the object is only good for Abort or destruction. Destroyed while a transaction is open it tries
-// for a second or two to end it; what then is open is left to the next Init of the id, or to the transaction timeout.
+// at a time. After an error the object is only good for Abort or destruction. Destroyed while a transaction is open it
+// tries for a second or two to end it; what then is open is left to the next Init of the id, or to the transaction
+// timeout.
 //
 // Codes that the calls have in common, beside those told below:
 //   kFenced              a newer producer has the id, or the broker has ended the transaction because its time was over

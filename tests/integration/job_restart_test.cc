@@ -130,6 +130,25 @@ TEST_F(JobRestartTest, AStopEndsTheWaitForARestart) {
   ExpectSays(weir.Output(), {"stopped while it waited for a restart"});
 }
 
+TEST_F(JobRestartTest, AJobThatWaitsForARestartIsStoppedByName) {
+  std::filesystem::create_directories(folder_.Path("in"));
+  AppendRows(10);
+  const std::string path = WriteJob(folder_, CountingJob({{"strategy", "fixed-delay"}, {"delay", "10m"}}));
+  Weir weir(folder_, {"run", path});
+  ASSERT_TRUE(AllOut()) << weir.Output();
+  Break();
+  EXPECT_TRUE(Eventually(seconds(20), [&] { return weir.Says("; restart 1 in 600000 ms"); })) << weir.Output();
+  const Ended saved = RunToEnd(folder_, {"savepoint", path, "--to", folder_.Path("saved")});
+  EXPECT_EQ(saved.code, kJobFailed) << saved.output;
+  ExpectSays(saved.output, {"waits for a restart"});
+  const Ended second = RunToEnd(folder_, {"run", path});
+  EXPECT_EQ(second.code, kStartRefused) << second.output;
+  ExpectSays(second.output, {"is running already"});
+  const Ended stopped = RunToEnd(folder_, {"stop", path});
+  EXPECT_EQ(stopped.code, kOk) << stopped.output;
+  EXPECT_EQ(weir.Wait(seconds(10)), kJobFailed) << weir.Output();
+}
+
 // The child of a process, from /proc.
 std::optional<pid_t> ChildOf(pid_t parent) {
   const std::string id = std::to_string(parent);
