@@ -38,14 +38,6 @@ bool Same(const std::optional<CheckpointId>& a, const std::optional<CheckpointId
   return a.has_value() == b.has_value() && (!a.has_value() || a->id == b->id);
 }
 
-uint64_t Rows(const SystemProgress& progress) {
-  uint64_t rows = 0;
-  for (const CheckpointOutput& output : progress.later) {
-    for (const Committable& committable : output.committables) rows += committable.rows;
-  }
-  return rows;
-}
-
 // `progress` from its `taken`-th later output on; 0: as it is.
 SystemProgress Behind(const SystemProgress& progress, size_t taken) {
   WEIR_CHECK_LE(taken, progress.later.size());
@@ -65,6 +57,22 @@ std::optional<size_t> PositionOf(const SystemProgress& progress, const std::opti
   }
   return std::nullopt;
 }
+
+}  // namespace
+
+uint64_t Rows(const SystemProgress& progress) {
+  uint64_t rows = 0;
+  for (const CheckpointOutput& output : progress.later) {
+    for (const Committable& committable : output.committables) rows += committable.rows;
+  }
+  return rows;
+}
+
+SystemProgress Unconfirmed(const SystemProgress& listed, const std::optional<CheckpointId>& hint) {
+  return Behind(listed, hint.has_value() ? PositionOf(listed, hint).value_or(0) : 0);
+}
+
+namespace {
 
 class Decider {
  public:
@@ -380,9 +388,7 @@ class Decider {
           std::any_of(facts_.systems.begin(), facts_.systems.end(),
                       [&listed](const SystemFact& system) { return system.identity == listed.identity; });
       const CheckpointId* hint = HintOf(listed.identity);
-      std::optional<size_t> position;
-      if (hint != nullptr) position = PositionOf(listed, *hint);
-      const SystemProgress rest = Behind(listed, position.value_or(0));
+      const SystemProgress rest = Unconfirmed(listed, hint == nullptr ? std::nullopt : std::optional(*hint));
       if (defined || rest.later.empty()) continue;
       const std::string rows = std::to_string(Rows(rest));
       if (!request_.drop_output.contains(listed.identity)) {

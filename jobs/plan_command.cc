@@ -1,14 +1,17 @@
 // `weir plan`: what a start from a checkpoint would do with the state, before anything is stopped. The rules and checks
 // are those of a start; what external systems hold is asked at the start alone.
 #include <iostream>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/json_escape.h"
+#include "checkpoint/applied_hint.h"
 #include "checkpoint/checkpoint_storage.h"
 #include "jobs/commands.h"
 #include "jobs/definition_command.h"
+#include "jobs/definition_systems.h"
 #include "jobs/restore_fit.h"
 
 namespace weir::jobs {
@@ -32,6 +35,24 @@ struct Plan {
   }
 };
 
+// No problem yet: what waits now may be there by the time of the start.
+void ReportRemovedSystems(const JobDefinition& job, const Connections& connections, Plan& plan) {
+  if (plan.checkpoint.job != job.name) return;  // a clone's systems begin anew
+  const std::set<std::string> defined = SystemsOf(job, connections.registry());
+  const std::string root = JoinPath(job.checkpoint.storage, job.name);
+  for (const checkpoint::SystemProgress& listed : plan.checkpoint.systems) {
+    if (defined.contains(listed.identity)) continue;
+    const auto hint = checkpoint::ReadAppliedHint(connections.file_system(), root, listed.identity);
+    const uint64_t rows = checkpoint::Rows(checkpoint::Unconfirmed(listed, hint));
+    plan.match.report.push_back(
+        {LogLevel::kInfo, "system " + listed.identity + " is in no sink any more" +
+                              (rows == 0 ? ""
+                                         : ", and " + std::to_string(rows) +
+                                               " rows wait for it: as long as they do, a start wants --drop-output " +
+                                               listed.identity)});
+  }
+}
+
 Result<Plan> MakePlan(const PlanArguments& arguments, const JobDefinition& job, const Connections& connections) {
   FileSystem& fs = connections.file_system();
   const std::string path = arguments.from.empty() ? JoinPath(job.checkpoint.storage, job.name) : arguments.from;
@@ -52,6 +73,7 @@ Result<Plan> MakePlan(const PlanArguments& arguments, const JobDefinition& job, 
   plan.key_groups = KeyGroupsChange(job, plan.checkpoint);
   plan.key_groups_now = job.key_groups;
   plan.fates = FatesOf(target, plan.checkpoint, plan.match);
+  ReportRemovedSystems(job, connections, plan);
   return plan;
 }
 
@@ -109,6 +131,11 @@ std::string AsJson(const Plan& plan) {
   json += ",\"key-groups-before\":" + std::to_string(plan.checkpoint.key_groups);
   json += ",\"key-groups\":" + std::to_string(plan.key_groups_now) + ",\"operators\":[";
   for (const OperatorFate& fate : plan.fates) json += (json.ends_with('[') ? "" : ",") + AsJson(fate);
+  json += "],\"notes\":[";
+  for (const checkpoint::ReportLine& line : plan.match.report) {
+    json += json.ends_with('[') ? "" : ",";
+    AppendJsonString(json, line.text);
+  }
   json += "],\"problems\":[";
   for (const Misfit& problem : plan.problems) {
     json += json.ends_with('[') ? "{" : ",{";

@@ -83,6 +83,19 @@ Status CheckKnownOperator(const checkpoint::CheckpointMetadata& metadata, const 
   return Status::InvalidArgument(name + " has no operator \"" + uid + "\"; it has " + ListOf(known));
 }
 
+Status CheckKnownState(const checkpoint::CheckpointMetadata& metadata, const std::string& name,
+                       const std::string& state) {
+  if (state == "enumerator" || state.starts_with(kSplitPrefix) || state.starts_with(kFinishedPrefix)) return {};
+  std::set<std::string> known;
+  for (const auto& vertex : metadata.vertices) {
+    for (const auto& subtask : vertex.subtasks) {
+      for (const auto& described : subtask.state.states) known.insert(described.name);
+    }
+  }
+  if (known.contains(state)) return {};
+  return Status::InvalidArgument(name + " has no state \"" + state + "\"; its operators have " + ListOf(known));
+}
+
 Status StateEdit::SetOffset(const Offset& offset) {
   WEIR_RETURN_IF_ERROR(CheckFolder());
   const auto enumerator = result_.enumerators.find(offset.source);

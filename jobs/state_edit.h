@@ -21,6 +21,10 @@ namespace weir::jobs {
 Status CheckKnownOperator(const checkpoint::CheckpointMetadata& metadata, const std::string& name,
                           const std::string& uid);
 
+// The same for the name of a state, of any operator. Splits and enumerators have such names by rule.
+Status CheckKnownState(const checkpoint::CheckpointMetadata& metadata, const std::string& name,
+                       const std::string& state);
+
 class StateEdit {
  public:
   // `folder`, absolute: new or empty.

@@ -75,7 +75,11 @@ class Export {
  private:
   // A misspelled name would export nothing and look as if there were no state.
   Status CheckKnown() const {
-    return arguments_.uid.empty() ? Status::Ok() : CheckKnownOperator(state_.metadata(), state_.Name(), arguments_.uid);
+    const checkpoint::CheckpointMetadata& metadata = state_.metadata();
+    if (!arguments_.uid.empty()) {
+      WEIR_RETURN_IF_ERROR(CheckKnownOperator(metadata, state_.Name(), arguments_.uid));
+    }
+    return arguments_.state.empty() ? Status::Ok() : CheckKnownState(metadata, state_.Name(), arguments_.state);
   }
 
   bool IsWanted(const std::string& uid, const std::string& name) const {

@@ -93,6 +93,8 @@ TEST_F(JobSinksTest, scenario_11_WithOutputThatWaitsASinkGoesByChoiceAlone) {
     const Ended ended = RunToEnd(folder_, Run(false, true));
     EXPECT_EQ(ended.code, kStartRefused) << ended.output;
     ExpectSays(ended.output, {"is not in the job definition and has not confirmed 100 rows"});
+    const Ended plan = RunToEnd(folder_, {"plan", folder_.Path("job.json")});
+    ExpectSays(plan.output, {"is in no sink any more, and 100 rows wait for it"});
     std::smatch system;
     EXPECT_TRUE(std::regex_search(ended.output, system, std::regex(R"(--drop-output (kafka:\S+))"))) << ended.output;
     return system[1];

@@ -256,6 +256,7 @@ TEST_F(StateToolTest, WhatCannotBeDoneIsSaidAndLeavesNothing) {
        kBadUsage,
        {"\"counts\"", "one of that name"}},
       {State({"export", Path("sp"), "--operator", "x"}), kBadUsage, {"no operator \"x\"", "counts, in"}},
+      {State({"export", Path("sp"), "--state", "x"}), kBadUsage, {"no state \"x\"", "have groups"}},
       {State({"drop-operator", Path("nowhere"), "--operator", "x", "--to", Path("new")}),
        kBadUsage,
        {"no checkpoint in " + Path("nowhere")}},
