@@ -93,7 +93,7 @@ class Lives {
     EXPECT_TRUE(server.has_value()) << server.error().ToString();
     return server.has_value() ? std::move(*server) : nullptr;
   }
-  bool Complete() const { return job_.FilesComplete() && job_.ExactTopicComplete() && job_.TablesComplete(); }
+  bool Complete() { return job_.FilesComplete() && job_.ExactTopicComplete() && job_.TablesComplete(); }
   void AskForSavepoint() {
     RunToEnd(folder_, {"savepoint", job_.definition(), "--to", folder_.Path("sp-" + std::to_string(++savepoints_))});
   }

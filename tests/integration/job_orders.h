@@ -37,9 +37,10 @@ class OrdersJob {
 
   // Each (customer, count) is there once, and the totals rise by just the amounts of the customer's orders.
   void ExpectExactFiles() const;
-  // The same of the topic that is written exactly once, and each customer's rows are in the order of its counts.
-  void ExpectExactTopic() const;
-  bool ExactTopicComplete() const;
+  // The same of the topic that is written exactly once, and each customer's rows are in the order of its counts; for a
+  // consumer that has run all along, and a fresh one.
+  void ExpectExactTopic();
+  bool ExactTopicComplete() { return exact_.Read().size() >= kept_; }
   // Needs the tables. The added rows are as the exact topic's, the updated one has the last of each customer.
   void ExpectExactTables() const;
   bool TablesComplete() const;
@@ -63,6 +64,7 @@ class OrdersJob {
   const std::string input_topic_;
   const std::string output_topic_;
   const std::string exact_topic_;
+  TopicReader exact_;  // runs all along
   std::string definition_;
   uint64_t fed_ = 0;
   uint64_t kept_ = 0;

@@ -145,37 +145,55 @@ Ended RunToEnd(const JobFolder& folder, Arguments arguments, const Environment& 
   return {code, weir.Output()};
 }
 
-std::vector<TopicRecord> ReadTopic(kafka_test::KafkaWorld& world, const std::string& topic, int partitions) {
-  std::vector<connectors::TopicPartition> asked;
+TopicReader::TopicReader(kafka_test::KafkaWorld& world, const std::string& topic, int partitions) : world_(world) {
   std::vector<connectors::PartitionStart> starts;
   for (int32_t p = 0; p < partitions; ++p) {
-    asked.push_back({topic, p});
+    partitions_.push_back({topic, p});
     starts.push_back({{topic, p}, 0});
   }
-  std::vector<TopicRecord> records;
-  const auto ends = world.NewAdmin()->QueryWatermarks(asked);
   auto consumer = world.factory().NewConsumer(world.connection(), world.context());
-  EXPECT_TRUE(ends.has_value() && consumer.has_value());
-  if (!ends.has_value() || !consumer.has_value()) return records;
-  EXPECT_EQ((*consumer)->Assign(starts).ToString(), "ok");
-  const bool complete = world.Until([&] {
-    auto block = (*consumer)->Fetch();
-    if (block.has_value() && *block != nullptr) {
-      const auto text = [](std::string_view bytes) {
-        return bytes.data() == nullptr ? std::nullopt : std::optional<std::string>(bytes);
-      };
-      for (const connectors::KafkaRecord& record : (*block)->records()) {
-        records.push_back({static_cast<int32_t>(record.partition), record.offset, record.timestamp_ms, text(record.key),
-                           text(record.value)});
-      }
+  WEIR_CHECK(consumer.has_value());
+  consumer_ = std::move(*consumer);
+  EXPECT_EQ(consumer_->Assign(starts).ToString(), "ok");
+}
+
+const std::vector<TopicRecord>& TopicReader::Read() {
+  const auto text = [](std::string_view bytes) {
+    return bytes.data() == nullptr ? std::nullopt : std::optional<std::string>(bytes);
+  };
+  while (error_.ok()) {
+    const auto block = consumer_->Fetch();
+    if (!block.has_value()) {
+      error_ = block.error();
+      break;
     }
-    for (uint32_t p = 0; p < asked.size(); ++p) {
-      if ((*consumer)->Position(p) < (*ends)[p].high) return false;
+    if (*block == nullptr) break;
+    for (const connectors::KafkaRecord& record : (*block)->records()) {
+      records_.push_back({static_cast<int32_t>(record.partition), record.offset, record.timestamp_ms, text(record.key),
+                          text(record.value)});
+    }
+  }
+  return records_;
+}
+
+const std::vector<TopicRecord>& TopicReader::ReadToEnd() {
+  const auto ends = world_.NewAdmin()->QueryWatermarks(partitions_);
+  EXPECT_TRUE(ends.has_value());
+  if (!ends.has_value()) return records_;
+  const bool complete = world_.Until([&] {
+    Read();
+    for (uint32_t p = 0; p < partitions_.size(); ++p) {
+      if (consumer_->Position(p) < (*ends)[p].high) return false;
     }
     return true;
   });
-  EXPECT_TRUE(complete) << "topic " << topic << " could not be read to its end";
-  return records;
+  EXPECT_TRUE(complete) << "topic " << partitions_.front().topic
+                        << " could not be read to its end: " << error_.ToString();
+  return records_;
+}
+
+std::vector<TopicRecord> ReadTopic(kafka_test::KafkaWorld& world, const std::string& topic, int partitions) {
+  return TopicReader(world, topic, partitions).ReadToEnd();
 }
 
 }  // namespace weir::job_test

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -96,8 +97,26 @@ struct TopicRecord {
   int64_t timestamp_ms = 0;
   std::optional<std::string> key;
   std::optional<std::string> value;
+  friend bool operator==(const TopicRecord&, const TopicRecord&) = default;
 };
-// Everything in the topic now, as read_committed shows it; the records of a partition in order.
+// A read_committed consumer of a topic, from its beginning; the client fetches all the time that it exists.
+class TopicReader {
+ public:
+  TopicReader(kafka_test::KafkaWorld& world, const std::string& topic, int partitions);
+
+  // All that it has seen up to now, the records of a partition in order.
+  const std::vector<TopicRecord>& Read();
+  // The same once it has come to the topic's present end. Fails the test if that is not to be had.
+  const std::vector<TopicRecord>& ReadToEnd();
+
+ private:
+  kafka_test::KafkaWorld& world_;
+  std::vector<connectors::TopicPartition> partitions_;
+  std::unique_ptr<connectors::KafkaConsumer> consumer_;
+  std::vector<TopicRecord> records_;
+  Status error_;  // ended the reading
+};
+// Everything in the topic now, as a fresh reader sees it.
 std::vector<TopicRecord> ReadTopic(kafka_test::KafkaWorld& world, const std::string& topic, int partitions);
 
 }  // namespace weir::job_test
