@@ -1,11 +1,13 @@
 #include "tests/harness/postgres_server.h"
 
+#include <fcntl.h>
 #include <libpq-fe.h>
 #include <pwd.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -86,6 +88,21 @@ void PostgresServer::Crash() {
   process_.reset();
 }
 
+Status PostgresServer::Backup() {
+  WEIR_ASSIGN_OR_RETURN(ChildProcess copy,  // with owners and modes, as the server wants them
+                        ChildProcess::Start({.arguments = {"cp", "-a", folder_ + "/data", folder_ + "/backup"},
+                                             .environment = {},
+                                             .output_path = folder_ + "/log"}));
+  return copy.Wait(kServerTimeout) == 0 ? Status::Ok() : Status::IoError("no backup, see " + folder_ + "/log");
+}
+
+Status PostgresServer::SwapWithBackup() {
+  const std::string data = folder_ + "/data";
+  const std::string backup = folder_ + "/backup";
+  if (renameat2(AT_FDCWD, data.c_str(), AT_FDCWD, backup.c_str(), RENAME_EXCHANGE) == 0) return Status::Ok();
+  return Status::IoError("cannot exchange " + data + " and " + backup);
+}
+
 Status PostgresServer::Connect() {
   const std::string parameters = conninfo();
   std::string error;
@@ -154,6 +171,15 @@ PostgresAnswer PostgresServer::Ask(const std::string& expression, const std::str
   }
   PQclear(result);
   return answer;
+}
+
+std::unique_ptr<PostgresServer> StartPostgres() {
+  Result<std::unique_ptr<PostgresServer>> started = PostgresServer::Start();
+  if (!started.has_value()) {
+    std::fprintf(stderr, "no PostgreSQL for the tests: %s\n", started.error().ToString().c_str());
+    std::abort();
+  }
+  return std::move(*started);
 }
 
 }  // namespace weir::harness

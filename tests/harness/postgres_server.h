@@ -30,6 +30,9 @@ class PostgresServer {
   // It ends as by a crash, all sessions with it; what was committed is there when it comes back.
   void Crash();
   Status Restart();
+  // Of its data, while it has crashed: a copy is made, and the two change places.
+  Status Backup();
+  Status SwapWithBackup();
   // What others reach it by.
   std::string conninfo() const { return "host=" + folder_ + " user=weir dbname=postgres"; }
 
@@ -50,5 +53,8 @@ class PostgresServer {
   std::optional<ChildProcess> process_;  // nothing: it has crashed
   void* connection_ = nullptr;           // PGconn
 };
+
+// Aborts the program with a message if it can't be started.
+std::unique_ptr<PostgresServer> StartPostgres();
 
 }  // namespace weir::harness

@@ -40,7 +40,7 @@ const std::map<std::string, std::string>& UnreachableSites() {
 class Lives {
  public:
   Lives(kafka_test::KafkaWorld& world, uint64_t seed)
-      : postgres_(StartPostgres()), job_(world, folder_, seed, 500, postgres_.get()), random_(seed) {
+      : postgres_(harness::StartPostgres()), job_(world, folder_, seed, 500, postgres_.get()), random_(seed) {
     std::cout << "seed " << seed << " (WEIR_SEED=" << seed << " repeats it)\n";
   }
 
@@ -88,11 +88,6 @@ class Lives {
   }
 
  private:
-  static std::unique_ptr<harness::PostgresServer> StartPostgres() {
-    auto server = harness::PostgresServer::Start();
-    EXPECT_TRUE(server.has_value()) << server.error().ToString();
-    return server.has_value() ? std::move(*server) : nullptr;
-  }
   bool Complete() { return job_.FilesComplete() && job_.ExactTopicComplete() && job_.TablesComplete(); }
   void AskForSavepoint() {
     RunToEnd(folder_, {"savepoint", job_.definition(), "--to", folder_.Path("sp-" + std::to_string(++savepoints_))});

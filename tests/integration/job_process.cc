@@ -1,5 +1,6 @@
 #include "tests/integration/job_process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -110,6 +111,20 @@ std::vector<std::string> PublishedLines(const std::string& folder) {
     std::ranges::move(LinesOf(ReadText(entry.path().string())), std::back_inserter(lines));
   }
   return lines;
+}
+
+BrokenFolder::BrokenFolder(std::string path) : path_(std::move(path)) {
+  std::filesystem::create_symlink(std::filesystem::path(path_).filename(), aside_);
+  Exchange();
+}
+
+BrokenFolder::~BrokenFolder() {
+  Exchange();
+  std::filesystem::remove(aside_);
+}
+
+void BrokenFolder::Exchange() const {
+  WEIR_CHECK(renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, aside_.c_str(), RENAME_EXCHANGE) == 0);
 }
 
 std::string WeirBinary() {

@@ -57,6 +57,22 @@ std::vector<std::string> LinesOf(const std::string& text);
 // Lines of all parts that a file sink's folder shows; hidden names are left out.
 std::vector<std::string> PublishedLines(const std::string& folder);
 
+// While it lives, a link to itself stands in the place of a folder: what a job does there next fails, as on a broken
+// disk. At one stroke, so that the job can't make a new folder in between.
+class BrokenFolder {
+ public:
+  explicit BrokenFolder(std::string path);
+  ~BrokenFolder();
+  BrokenFolder(const BrokenFolder&) = delete;
+  BrokenFolder& operator=(const BrokenFolder&) = delete;
+
+ private:
+  void Exchange() const;
+
+  const std::string path_;
+  const std::string aside_ = path_ + ".aside";
+};
+
 // The path of the binary under test: this build's, or the environment variable WEIR_BINARY (one with a sanitizer, say).
 std::string WeirBinary();
 

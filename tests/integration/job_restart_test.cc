@@ -1,8 +1,6 @@
 // A job that fails is started again in its process, and with --supervise one whose process dies: exact all the same.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdio.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -44,19 +42,8 @@ class JobRestartTest : public testing::Test {
     std::ranges::sort(expected_);
     EXPECT_EQ(OutLines(folder_), expected_);
   }
-  // A link to itself in the place of a folder: what the job does there next fails, as on a broken disk. At one stroke,
-  // so that the job can't make a new folder in between.
-  void Break() {
-    std::filesystem::create_symlink("shared", aside_);
-    Exchange();
-  }
-  void Mend() {
-    Exchange();
-    std::filesystem::remove(aside_);
-  }
-  void Exchange() {
-    ASSERT_EQ(renameat2(AT_FDCWD, shared_.c_str(), AT_FDCWD, aside_.c_str(), RENAME_EXCHANGE), 0) << errno;
-  }
+  void Break() { broken_.emplace(shared_); }
+  void Mend() { broken_.reset(); }
   static size_t Count(const std::string& text, const std::string& part) {
     size_t count = 0;
     for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
@@ -65,7 +52,7 @@ class JobRestartTest : public testing::Test {
 
   JobFolder folder_;
   const std::string shared_ = folder_.Path("checkpoints/copy/shared");
-  const std::string aside_ = shared_ + ".aside";
+  std::optional<BrokenFolder> broken_;
   std::vector<std::string> expected_;
 };
 
