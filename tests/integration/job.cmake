@@ -52,6 +52,8 @@ weir_add_test(job_kafka_case_test ${CMAKE_CURRENT_SOURCE_DIR}/job_kafka_case_tes
 weir_add_torture(job_kafka_case 900)
 weir_add_test(job_sinks_test ${CMAKE_CURRENT_SOURCE_DIR}/job_sinks_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(job_scenarios_test ${CMAKE_CURRENT_SOURCE_DIR}/job_scenarios_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(job_bounded_test ${CMAKE_CURRENT_SOURCE_DIR}/job_bounded_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 weir_add_torture(job_bounded 3600)
