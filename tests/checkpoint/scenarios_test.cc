@@ -1,5 +1,5 @@
-// The scenarios of the checkpoint protocol that need no real system, by their numbers there. Each ends with what is
-// right.
+// The scenarios of the checkpoint protocol on systems in memory, by their numbers there. Each ends with what is right.
+// The same on real servers, and the few that are at home elsewhere: tests named ScenarioNN_ in the other folders.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -133,8 +133,7 @@ TEST_F(JobSavepointTest, AChainOfStopsAndStartsAtOtherParallelismsIsExact) {
   EXPECT_EQ(OutLines(folder_), expected_);
 }
 
-// Scenario 4: the sinks are ahead of a savepoint that is restored into empty storage.
-TEST_F(JobSavepointTest, scenario_04_InEmptyStorageItNeedsRewindAndDoublesOnlyWhatCameBehindIt) {
+TEST_F(JobSavepointTest, Scenario04_InEmptyStorageItNeedsRewindAndDoublesOnlyWhatCameBehindIt) {
   AppendRows(70);
   const std::string path = Write(CountingJob());
   std::vector<std::string> behind;

@@ -69,7 +69,7 @@ class JobSinksTest : public KafkaCopyTest {
   std::vector<std::string> to_files_;
 };
 
-TEST_F(JobSinksTest, scenario_11_WithoutOutputThatWaitsASinkGoesAndComesBackAsNew) {
+TEST_F(JobSinksTest, Scenario11_WithoutOutputThatWaitsASinkGoesAndComesBackAsNew) {
   RunWith(true, true);
   RunWith(true, false);
   RunWith(true, true, {"is new to checkpoint"});
@@ -78,7 +78,7 @@ TEST_F(JobSinksTest, scenario_11_WithoutOutputThatWaitsASinkGoesAndComesBackAsNe
   RunWith(true, true);
 }
 
-TEST_F(JobSinksTest, scenario_11_WithOutputThatWaitsASinkGoesByChoiceAlone) {
+TEST_F(JobSinksTest, Scenario11_WithOutputThatWaitsASinkGoesByChoiceAlone) {
   harness::KafkaBroker& broker = harness::SharedKafkaBroker();
   RunWith(true, true);
   const auto leave_rows_waiting = [&] {

@@ -233,6 +233,22 @@ TEST_P(KafkaCommitterTest, ATopicThatIsGoneIsNamed) {
   EXPECT_NE(status.message().find("never-made"), std::string::npos) << status.ToString();
 }
 
+TEST_P(KafkaCommitterTest, Scenario20_ATopicDeletedAndMadeAgainLeavesTheMarker) {
+  const std::string topic = Topic();
+  std::vector<Committable> output = {Seal(topic, {"a"})};
+  ASSERT_EQ(Started(kOurs, 0)->Apply(MarkerOf(kOurs, 1), output).ToString(), "ok");
+  ASSERT_EQ(world_->DeleteTopic(topic).ToString(), "ok");
+  ASSERT_TRUE(world_->Until([&] { return world_->CreateTopic(topic, 1).ok(); }));
+  const auto committer = NewCommitter();
+  EXPECT_EQ(committer->Peek()->value(), MarkerOf(kOurs, 1));
+  ASSERT_EQ(committer->Fence().ToString(), "ok");
+  EXPECT_EQ(committer->ReadMarker()->value(), MarkerOf(kOurs, 1));
+  ASSERT_EQ(committer->Sign(MarkerOf(kOther, 1), {}).ToString(), "ok");
+  output = {Seal(topic, {"b"})};
+  ASSERT_EQ(committer->Apply(MarkerOf(kOther, 2), output).ToString(), "ok");
+  EXPECT_EQ(Committed(topic), std::vector<std::string>{"b"});
+}
+
 TEST_P(KafkaCommitterTest, AClusterThatCanNotBeReachedIsUnavailable) {
   const auto committer = NewCommitter(std::chrono::seconds(1));
   world_->SetReachable(false);

@@ -88,7 +88,7 @@ TEST_P(PostgresConformanceTest, TwoJobsDoNotMeet) {
   EXPECT_EQ(world_->Rows("weir_markers", {"job", "number"}), (Lines{"orders|1", "other|1"}));
 }
 
-TEST_P(PostgresConformanceTest, AFrozenPredecessorWithinItsTransactionIsEnded) {
+TEST_P(PostgresConformanceTest, Scenario19_AFrozenPredecessorThatHoldsTheMarkerRowIsEnded) {
   const auto first = Started(1);
   const auto sealed = Sealed(*first, 1);
   std::unique_ptr<PostgresJob> second;
