@@ -402,8 +402,7 @@ class JobBench {
     for (int round = 0; round < settings_.rounds; ++round) {
       for (size_t i = 0; i < restarts.size(); ++i) Restart(job, output, kParallelisms[i], restarts[i]);
     }
-    std::printf("restore of %.2f GB of state, parallelism 2 to\n",
-                LookInto(folder_ + "/stopped/long_keys/shared", {}).own_mb / 1e3);
+    std::printf("restore of %.2f GB of state, parallelism 2 to\n", Median(restarts[0].local_linked_mb) / 1e3);
     std::printf("%4s %14s %8s %10s %12s %14s %14s %16s\n", "", "first row, ms", "CPU-s", "read MB", "written MB",
                 "local: linked", "own MB", "stored anew MB");
     for (size_t i = 0; i < restarts.size(); ++i) {
