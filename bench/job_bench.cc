@@ -3,8 +3,10 @@
 //
 //   job_bench [--rows=4000000] [--rounds=3] [--weir=PATH] [--jobs=FOLDER] [--only=NAME,...] [--hold]
 //
-// NAME: generator, pass, aggregate, start, restore, bounded. --hold feeds, prints the broker's address and waits for
-// a line of input: for a profiler.
+// NAME: generator, pass, aggregate, delivery, postgres, checkpoints, latency, start, rescale, bounded. --hold feeds,
+// prints the broker's address and waits for a line of input: for a profiler.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -12,8 +14,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string>
@@ -24,6 +28,7 @@
 #include "bench/measured_run.h"
 #include "tests/harness/child_process.h"
 #include "tests/harness/kafka_broker.h"
+#include "tests/harness/postgres_server.h"
 
 namespace weir::bench {
 namespace {
@@ -77,26 +82,24 @@ struct Series {
   }
 };
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
+using Inodes = std::set<uint64_t>;
 
-uint64_t FolderBytes(const std::string& path) {
-  uint64_t bytes = 0;
+// A folder's files: those that are a second name of a known one, and those with bytes of their own. No file may come or
+// go meanwhile.
+struct FolderBytes {
+  Inodes inodes;
+  double linked_mb = 0;
+  double own_mb = 0;
+};
+FolderBytes LookInto(const std::string& path, const Inodes& known) {
+  FolderBytes bytes;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
-    if (entry.is_regular_file()) bytes += entry.file_size();
+    struct stat info{};
+    if (lstat(entry.path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (!bytes.inodes.insert(info.st_ino).second) continue;
+    (known.contains(info.st_ino) ? bytes.linked_mb : bytes.own_mb) += static_cast<double>(info.st_size) / 1e6;
   }
   return bytes;
-}
-
-// Resident size of a running process, from /proc.
-double ResidentMb(pid_t pid) {
-  const std::string status = ReadFile("/proc/" + std::to_string(pid) + "/status");
-  const size_t at = status.find("VmRSS:");
-  return at == std::string::npos ? 0 : std::strtod(status.c_str() + at + 6, nullptr) / 1024;
 }
 
 class JobBench {
@@ -121,10 +124,11 @@ class JobBench {
       Compare("aggregate " + keys + " -> blackhole", "agg", "rows-" + keys, "aggregate_to_blackhole.json", false);
     }
     if (settings_.Wants("delivery")) Delivery();
+    if (settings_.Wants("postgres")) Postgres();
     if (settings_.Wants("checkpoints")) Checkpoints();
     if (settings_.Wants("latency")) Latency();
     if (settings_.Wants("start")) Start();
-    if (settings_.Wants("restore")) Restore();
+    if (settings_.Wants("rescale")) Rescale();
     if (settings_.Wants("bounded")) Bounded();
     return 0;
   }
@@ -196,34 +200,76 @@ class JobBench {
   }
 
   // One job in two ways alternately; the second one's CPU beside the first one's.
-  void CompareWays(const std::string& name, const std::string& definition, const std::string& input,
-                   const std::array<std::vector<std::string>, 2>& ways) {
+  struct Ways {
+    std::string name, definition, input;
+    std::array<std::vector<std::string>, 2> arguments;
+    double millions = 0;                  // of rows
+    std::function<std::string()> output;  // a new one for each run
+  };
+  void CompareWays(const Ways& ways) {
     std::array<Series, 2> series;
     for (int round = 0; round < settings_.rounds; ++round) {
-      for (size_t way = 0; way < ways.size(); ++way) {
-        const std::string job = JobFile(definition, input, NewOutput());
-        std::vector<std::string> more = ways[way];
+      for (size_t way = 0; way < series.size(); ++way) {
+        const std::string job = JobFile(ways.definition, ways.input, ways.output());
+        std::vector<std::string> more = ways.arguments[way];
         more.push_back("--set=name=job-" + std::to_string(jobs_));  // markers belong to a name
         series[way].Add(Weir(job, more));
       }
     }
-    const double millions = static_cast<double>(settings_.rows) / 1e6;
-    const double first = Median(series[0].cpu) / millions, second = Median(series[1].cpu) / millions;
-    std::printf("%-44s %6.2f -> %.2f CPU-s/M (%.2f), %.2f -> %.2f M rows/s%s\n", name.c_str(), first, second,
-                second / first, millions / Median(series[0].wall), millions / Median(series[1].wall),
+    const double first = Median(series[0].cpu) / ways.millions, second = Median(series[1].cpu) / ways.millions;
+    std::printf("%-44s %6.2f -> %.2f CPU-s/M (%.2f), %.2f -> %.2f M rows/s%s\n", ways.name.c_str(), first, second,
+                second / first, ways.millions / Median(series[0].wall), ways.millions / Median(series[1].wall),
                 series[0].ok && series[1].ok ? "" : "   FAILED");
     std::fflush(stdout);
   }
+  void CompareOnKafka(const std::string& name, const std::string& definition, const std::string& input,
+                      const std::array<std::vector<std::string>, 2>& arguments) {
+    CompareWays({.name = name,
+                 .definition = definition,
+                 .input = input,
+                 .arguments = arguments,
+                 .millions = static_cast<double>(settings_.rows) / 1e6,
+                 .output = [this] { return NewOutput(); }});
+  }
   void Delivery() {
-    const std::array<std::vector<std::string>, 2> ways = {
-        {{"--set=sinks.0.delivery=at-least-once"}, {"--set=sinks.0.delivery=exactly-once"}}};
-    CompareWays("pass, at least once -> exactly once", "pass.json", "rows-100k", ways);
-    CompareWays("aggregate 100k, at least once -> exactly once", "aggregate_to_kafka.json", "rows-100k", ways);
+    CompareOnKafka("pass, at least once -> exactly once", "pass.json", "rows-100k", Deliveries({}));
+    CompareOnKafka("aggregate 100k, at least once -> exactly once", "aggregate_to_kafka.json", "rows-100k",
+                   Deliveries({}));
+  }
+  static std::array<std::vector<std::string>, 2> Deliveries(const std::vector<std::string>& more) {
+    std::array<std::vector<std::string>, 2> ways = {more, more};
+    ways[0].push_back("--set=sinks.0.delivery=at-least-once");
+    ways[1].push_back("--set=sinks.0.delivery=exactly-once");
+    return ways;
+  }
+
+  // A quarter of the rows: the server takes ten times as long for one as the job.
+  void Postgres() {
+    const uint64_t rows = settings_.rows / 4;
+    const auto server = std::move(*harness::PostgresServer::Start());
+    const auto compare = [&](const std::string& mode, const std::string& key) {
+      const auto new_table = [&] {
+        const std::string name = "orders_" + std::to_string(++outputs_);
+        CheckOk(server->Run("CREATE TABLE " + name +
+                            " (id bigint, customer_id bigint, amount numeric, currency text, " +
+                            "region text, status text, note text, created_at timestamptz" + key + ")"));
+        return name;
+      };
+      CompareWays(
+          {.name = "postgres " + mode + ", at least once -> exactly once",
+           .definition = "orders_to_postgres.json",
+           .input = server->conninfo(),
+           .arguments = Deliveries({"--set=sinks.0.mode=" + mode, "--set=sources.0.rows=" + std::to_string(rows)}),
+           .millions = static_cast<double>(rows) / 1e6,
+           .output = new_table});
+    };
+    compare("upsert", ", PRIMARY KEY (customer_id)");
+    compare("append", "");
   }
   void Checkpoints() {
     Input("rows-10k", settings_.rows, 10'000);
-    CompareWays("aggregate 10k, no checkpoints -> each second", "aggregate_to_blackhole.json", "rows-10k",
-                {{{"--set=checkpoint.interval=1h"}, {"--set=checkpoint.interval=1s"}}});
+    CompareOnKafka("aggregate 10k, no checkpoints -> each second", "aggregate_to_blackhole.json", "rows-10k",
+                   {{{"--set=checkpoint.interval=1h"}, {"--set=checkpoint.interval=1s"}}});
   }
 
   // From the moment at which the broker has a row until a read_committed consumer sees one more row of the output.
@@ -311,7 +357,7 @@ class JobBench {
       auto [weir, ms] = StartAndAwait(job, watch);
       first_ms.push_back(ms);
       (void)weir.Wait(std::chrono::seconds(6));  // past the next checkpoint
-      idle_mb.push_back(ResidentMb(weir.pid()));
+      idle_mb.push_back(MeasureRunning(weir.pid()).resident_mb);
       StopWeir(weir);
     }
     std::printf("start to first row %.0f ms, idle resident size %.0f MB (medians of %zu)\n", Median(first_ms),
@@ -319,12 +365,13 @@ class JobBench {
     std::fflush(stdout);
   }
 
-  std::pair<harness::ChildProcess, double> StartAndAwait(const std::string& job, ArrivalWatch& watch) {
+  std::pair<harness::ChildProcess, double> StartAndAwait(const std::string& job, ArrivalWatch& watch,
+                                                         const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {settings_.weir, "run", job, "--quiet", "--set=sources.0.end=none"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
     const MonotonicTime start = clock_.Now();
     auto weir = std::move(
-        *harness::ChildProcess::Start({.arguments = {settings_.weir, "run", job, "--quiet", "--set=sources.0.end=none"},
-                                       .environment = {},
-                                       .output_path = job + ".log"}));
+        *harness::ChildProcess::Start({.arguments = arguments, .environment = {}, .output_path = job + ".log"}));
     if (!watch.AwaitRecord(kPatience)) std::fprintf(stderr, "no row: %s\n", ReadFile(job + ".log").c_str());
     return {std::move(weir), static_cast<double>((clock_.Now() - start).count()) / 1e6};
   }
@@ -333,27 +380,67 @@ class JobBench {
     if (weir.Wait(std::chrono::minutes(1)) != 0) std::fprintf(stderr, "a job did not stop well\n");
   }
 
-  // A job with keys of about 150 bytes, one a row, is stopped, some rows are written, and it starts again.
-  void Restore() {
-    const uint64_t rows = settings_.rows / 2 * 3;
+  // A job with keys of about 150 bytes, one a row, is stopped at parallelism 2, some rows are written, and it starts
+  // again, each time from that same checkpoint.
+  void Rescale() {
+    constexpr std::array<int, 4> kParallelisms = {2, 4, 3, 1};
+    const uint64_t rows = settings_.rows * 2;
     CheckOk(broker_->CreateTopic("long-keys", kPartitions));
     feed_.Write("long-keys", 0, rows, 1000, true);
     const std::string output = NewOutput();
     const std::string job = JobFile("long_keys.json", "long-keys", output);
     {
       ArrivalWatch watch(broker_->bootstrap(), output);
-      auto [weir, ms] = StartAndAwait(job, watch);
+      auto [weir, ms] = StartAndAwait(job, watch, {"--set=parallelism=2"});
       while (feed_.Count(output) < rows) (void)weir.Wait(std::chrono::milliseconds(500));
       StopWeir(weir);
     }
+    std::filesystem::remove_all(folder_ + "/local");
+    std::filesystem::rename(folder_ + "/checkpoints", folder_ + "/stopped");
     feed_.Write("long-keys", rows, rows + 1000, 1000, true);
-    ArrivalWatch watch(broker_->bootstrap(), output);
-    auto [weir, ms] = StartAndAwait(job, watch);
-    std::printf("restore of %.2f GB of state: %.0f ms from start to the first new row, resident %.0f MB\n",
-                static_cast<double>(FolderBytes(folder_ + "/checkpoints/long_keys/shared")) / 1e9, ms,
-                ResidentMb(weir.pid()));
+    std::array<Restarts, kParallelisms.size()> restarts;
+    for (int round = 0; round < settings_.rounds; ++round) {
+      for (size_t i = 0; i < restarts.size(); ++i) Restart(job, output, kParallelisms[i], restarts[i]);
+    }
+    std::printf("restore of %.2f GB of state, parallelism 2 to\n", Median(restarts[0].local_linked_mb) / 1e3);
+    std::printf("%4s %14s %8s %10s %12s %14s %14s %16s\n", "", "first row, ms", "CPU-s", "read MB", "written MB",
+                "local: linked", "own MB", "stored anew MB");
+    for (size_t i = 0; i < restarts.size(); ++i) {
+      const Restarts& of = restarts[i];
+      std::printf("%4d %14.0f %8.2f %10.0f %12.0f %14.0f %14.0f %16.0f\n", kParallelisms[i], Median(of.first_row_ms),
+                  Median(of.cpu_s), Median(of.read_mb), Median(of.written_mb), Median(of.local_linked_mb),
+                  Median(of.local_own_mb), Median(of.stored_mb));
+    }
     std::fflush(stdout);
+  }
+  struct Restarts {
+    std::vector<double> first_row_ms, cpu_s, read_mb, written_mb;  // of the process, until the first row
+    std::vector<double> local_linked_mb, local_own_mb;             // then
+    std::vector<double> stored_mb;                                 // by the checkpoint of the stop
+  };
+  // In a copy of what was left in "stopped", by links; nothing writes into a file of a storage twice.
+  void Restart(const std::string& job, const std::string& output, int parallelism, Restarts& restarts) {
+    const std::string storage = folder_ + "/checkpoints", local = folder_ + "/local";
+    std::filesystem::copy(folder_ + "/stopped", storage,
+                          std::filesystem::copy_options::recursive | std::filesystem::copy_options::create_hard_links);
+    const Inodes before = LookInto(storage, {}).inodes;
+    ArrivalWatch watch(broker_->bootstrap(), output);
+    auto [weir, ms] = StartAndAwait(job, watch, {"--set=parallelism=" + std::to_string(parallelism)});
+    weir.Pause();
+    const CostSoFar cost = MeasureRunning(weir.pid());
+    const FolderBytes then = LookInto(local, before);
+    weir.Signal(SIGCONT);
     StopWeir(weir);
+    const FolderBytes after = LookInto(storage, before);
+    std::filesystem::remove_all(storage);
+    std::filesystem::remove_all(local);
+    restarts.first_row_ms.push_back(ms);
+    restarts.cpu_s.push_back(cost.cpu_s);
+    restarts.read_mb.push_back(cost.read_mb);
+    restarts.written_mb.push_back(cost.written_mb);
+    restarts.local_linked_mb.push_back(then.linked_mb);
+    restarts.local_own_mb.push_back(then.own_mb);
+    restarts.stored_mb.push_back(after.own_mb);
   }
 
   // More keys than the memory for state holds.

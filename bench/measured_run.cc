@@ -5,8 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -33,6 +36,12 @@ double Seconds(const timeval& time) {
   std::_Exit(127);
 }
 
+// The number behind `name`.
+double NumberOf(const std::string& text, const std::string& name) {
+  const size_t at = text.find(name);
+  return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + name.size(), nullptr);
+}
+
 }  // namespace
 
 RunCost RunMeasured(const RunOptions& options) {
@@ -48,6 +57,29 @@ RunCost RunMeasured(const RunOptions& options) {
           .cpu_s = Seconds(usage.ru_utime) + Seconds(usage.ru_stime),
           .wall_s = static_cast<double>((clock.Now() - start).count()) / 1e9,
           .peak_mb = static_cast<double>(usage.ru_maxrss) / 1024};
+}
+
+std::string ReadFile(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+CostSoFar MeasureRunning(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid) + "/";
+  const std::string io = ReadFile(folder + "io");
+  // The fields behind the program's name, which may hold anything: user and system time are the 12th and the 13th.
+  const std::string stat = ReadFile(folder + "stat");
+  std::stringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user_ticks = 0;
+  double system_ticks = 0;
+  fields >> user_ticks >> system_ticks;
+  return {.cpu_s = (user_ticks + system_ticks) / static_cast<double>(sysconf(_SC_CLK_TCK)),
+          .read_mb = NumberOf(io, "rchar:") / 1e6,
+          .written_mb = NumberOf(io, "wchar:") / 1e6,
+          .resident_mb = NumberOf(ReadFile(folder + "status"), "VmRSS:") / 1024};
 }
 
 }  // namespace weir::bench

@@ -1,5 +1,7 @@
-// A child process and what it cost. One thread.
+// A child process and what it costs. One thread.
 #pragma once
+
+#include <sys/types.h>
 
 #include <string>
 #include <utility>
@@ -22,5 +24,17 @@ struct RunCost {
 
 // Comes back when the program has ended.
 RunCost RunMeasured(const RunOptions& options);
+
+// What a process that still runs has cost so far, from /proc.
+struct CostSoFar {
+  double cpu_s = 0;
+  double read_mb = 0;     // asked for by its read calls, whether the disk or the page cache had it
+  double written_mb = 0;  // the same of its write calls
+  double resident_mb = 0;
+};
+CostSoFar MeasureRunning(pid_t pid);
+
+// The whole file; nothing, if it is not there.
+std::string ReadFile(const std::string& path);
 
 }  // namespace weir::bench

@@ -87,10 +87,7 @@ class Starter {
     WEIR_RETURN_IF_ERROR(ReadMarkers(&Committer::Peek));
     WEIR_RETURN_IF_ERROR(CheckPlaces());
     WEIR_RETURN_IF_ERROR(Decide());
-    if (decision_.action == RestoreAction::kPublishChosen) {
-      WEIR_RETURN_IF_ERROR(VerifyCheckpointFolder(context_.storage->file_system(), request_.path, *facts_.chosen,
-                                                  CheckpointStorage::Verify::kChecksums));
-    }
+    WEIR_RETURN_IF_ERROR(VerifyChosen());
     FAULT_SITE("start.after-peek");
     WEIR_RETURN_IF_ERROR(Fence());
     FAULT_SITE("start.after-fence");
@@ -103,6 +100,7 @@ class Starter {
       WEIR_RETURN_IF_ERROR(FindNewestWhole());
       WEIR_RETURN_IF_ERROR(Decide());
     }
+    WEIR_RETURN_IF_ERROR(VerifyChosen());
     return Act();
   }
 
@@ -139,6 +137,15 @@ class Starter {
       if (!IsDamage(status)) return status.WithContext("checkpoint " + std::to_string(number) + " can't be read");
       facts_.damaged.push_back({.number = number, .cause = std::move(status)});
     }
+    return Status::Ok();
+  }
+
+  // Once, where the decision is for it; the subtasks rely on that.
+  Status VerifyChosen() {
+    if (decision_.action != RestoreAction::kPublishChosen || chosen_verified_) return Status::Ok();
+    WEIR_RETURN_IF_ERROR(VerifyCheckpointFolder(context_.storage->file_system(), request_.path, *facts_.chosen,
+                                                CheckpointStorage::Verify::kChecksums));
+    chosen_verified_ = true;
     return Status::Ok();
   }
 
@@ -338,6 +345,7 @@ class Starter {
   RestoreFacts facts_;
   std::vector<uint64_t> candidates_;  // numbers with a _metadata, falling
   size_t next_candidate_ = 0;
+  bool chosen_verified_ = false;
   RestoreDecision decision_;
   std::vector<ReportLine> report_;
 };

@@ -207,6 +207,7 @@ Result<std::unique_ptr<state::SubtaskState>> JobBuilder::OpenState(const Subtask
   open.local_dir = JoinPath(
       local.empty() ? JoinPath(job_.storage_->root(), "local") : JoinPath(local, job_.definition_.name), subtask);
   open.unique_prefix = attempt_.ToString() + "-" + subtask + "-";
+  open.files_verified = true;  // StartAttempt has read them all: no file is read once more for each subtask
   open.owners = plan.owners;
   return state::OpenSubtaskState(open, plan.restored);
 }

@@ -66,7 +66,7 @@ Status FetchFiles(const RestoreOptions& options, const SubtaskStateHandle& handl
     }
     const std::string from = JoinPath(options.source_dir, file.path);
     const std::string to = JoinPath(folder, file.name);
-    WEIR_RETURN_IF_ERROR(VerifyFile(fs, from, file));
+    if (!options.files_verified) WEIR_RETURN_IF_ERROR(VerifyFile(fs, from, file));
     WEIR_RETURN_IF_ERROR(file.path.starts_with("shared/") ? LinkOrCopyFile(fs, from, to) : CopyFile(fs, from, to));
   }
   return Status::Ok();
@@ -121,11 +121,20 @@ Status CopyRange(LocalStore& from, HashRange range, LocalStore& to) {
   return cursor->status();
 }
 
+// Where nothing lies the store stays as it is: a removal is written too, in a file of its own.
+Status DropIfAny(LocalStore& store, const std::string& first, const std::string& behind) {
+  {
+    WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<StoreCursor> cursor, store.Scan(first));
+    if (!cursor->valid() || cursor->key() >= behind) return cursor->status();
+  }
+  return store.DropRange(first, behind);
+}
+
 // What lies outside of the part that is wanted goes, whether the handle was meant to have it or not.
 Status KeepOnly(LocalStore& store, HashRange part) {
-  if (part.first != 0) WEIR_RETURN_IF_ERROR(store.DropRange(std::string(), FirstKeyOf(part)));
-  if (part.last != UINT32_MAX) WEIR_RETURN_IF_ERROR(store.DropRange(BehindKeysOf(part), FirstOperatorKey()));
-  return store.DropRange(FirstOperatorKey(), BehindOperatorKeys());
+  if (part.first != 0) WEIR_RETURN_IF_ERROR(DropIfAny(store, {}, FirstKeyOf(part)));
+  if (part.last != UINT32_MAX) WEIR_RETURN_IF_ERROR(DropIfAny(store, BehindKeysOf(part), FirstOperatorKey()));
+  return DropIfAny(store, FirstOperatorKey(), BehindOperatorKeys());
 }
 
 Status AddFrom(const RestoreOptions& options, const SubtaskStateHandle& handle, const std::string& folder,

@@ -8,7 +8,8 @@
 // State that is left behind (StateOwners) is removed from the store, in one pass over it; operator entries that change
 // their owner are handed over.
 //
-// Every file's length and checksum are compared before it is used; kCorruption names the file that differs.
+// Every file's length and checksum are compared before it is used, unless the caller has just done so; kCorruption
+// names the file that differs.
 #pragma once
 
 #include <memory>
@@ -30,6 +31,7 @@ struct RestoreOptions {
   HashRange range;
   std::string local_dir;
   std::string source_dir;                  // paths in the handles are relative to it
+  bool files_verified = false;             // the caller has compared all files with their handles
   bool share_restored_files = true;        // the next snapshots may name the restored files; false: they share no file
   std::optional<StateOwners> owners = {};  // nothing: everything stays whose it is
 };

@@ -337,6 +337,7 @@ Result<std::unique_ptr<SubtaskState>> OpenSubtaskState(const SubtaskStateOptions
                                .range = options.range,
                                .local_dir = options.local_dir,
                                .source_dir = elsewhere ? options.restore_dir : options.job_dir,
+                               .files_verified = options.files_verified,
                                .share_restored_files = options.share_restored_files,
                                .owners = options.owners};
   WEIR_ASSIGN_OR_RETURN(RestoredStore store, RestoreStore(restore, restored));

@@ -29,6 +29,7 @@ struct SubtaskStateOptions {
   std::string job_dir;                     // the job's folder in the storage: shared/ and chk-<N>/ lie in it
   std::string unique_prefix;               // "<attempt>-<vertex>-<subtask>-"
   std::string restore_dir = {};            // what the paths of the restored handles are relative to; empty: job_dir
+  bool files_verified = false;             // the restored files were just compared with their handles
   bool share_restored_files = true;        // with another restore_dir: must be false
   std::optional<StateOwners> owners = {};  // whose state is restored; nothing: everyone's
 };
