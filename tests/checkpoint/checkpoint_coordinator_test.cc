@@ -253,6 +253,19 @@ TEST_F(CheckpointCoordinatorTest, AnotherAttemptsMarkerMeansTakenOver) {
   EXPECT_EQ(kafka_.rows.size(), 0U);
 }
 
+TEST_F(CheckpointCoordinatorTest, WhoWasOvertakenBeforeItHeardThatItHasSignedDoesNotFenceBack) {
+  Start();
+  job_.EndAttempt();
+  kafka_.lose_signs = 1;
+  Start();
+  const uint32_t fences = kafka_.fences;
+  kafka_.owner = {.high = 1, .low = 1};
+  kafka_.marker->attempt = kafka_.owner;
+  job_.Settle();
+  EXPECT_EQ(job_.coordinator().failure().code(), StatusCode::kFenced);
+  EXPECT_EQ(kafka_.fences, fences);
+}
+
 TEST_F(CheckpointCoordinatorTest, WhoWasOvertakenWhileTheSystemWasDownDoesNotFenceBack) {
   Start();
   job_.Emit(5);
