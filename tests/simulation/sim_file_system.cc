@@ -159,7 +159,6 @@ class SimFileLock final : public FileLock {
   const uint64_t life_;
 };
 
-SimFileSystem::SimFileSystem(uint64_t seed, const SimDisk& disk) : random_(seed), disk_(disk) {}
 SimFileSystem::~SimFileSystem() = default;
 
 Status SimFileSystem::Operate(OperationKind kind, const std::string& path, const std::string& other_path,
@@ -451,11 +450,6 @@ void SimFileSystem::SetCapacity(uint64_t bytes) {
 void SimFileSystem::SetOtherDevice(const std::string& path) {
   std::lock_guard lock(mutex_);
   other_device_ = path + "/";
-}
-
-std::unique_ptr<SimFileSystem> SimFileSystem::Copy(uint64_t seed) const {
-  std::lock_guard lock(mutex_);
-  return std::unique_ptr<SimFileSystem>(new SimFileSystem(seed, disk_));
 }
 
 bool SimFileSystem::crashed() const {

@@ -53,7 +53,10 @@ class SimFileSystem final : public FileSystem {
   void SetOtherDevice(const std::string& path);
 
   // A disk of its own with the same files, durable or not; nothing of it is open or locked, no fault is armed.
-  std::unique_ptr<SimFileSystem> Copy(uint64_t seed) const;
+  std::unique_ptr<SimFileSystem> Copy(uint64_t seed) const {
+    std::lock_guard lock(mutex_);
+    return std::unique_ptr<SimFileSystem>(new SimFileSystem(seed, disk_));
+  }
 
   // True from an armed crash until PowerLoss or KillProcess.
   bool crashed() const;
@@ -70,7 +73,7 @@ class SimFileSystem final : public FileSystem {
   Status Damage(const std::string& path, const std::function<void(std::string& content)>& edit);
 
  private:
-  SimFileSystem(uint64_t seed, const SimDisk& disk);
+  SimFileSystem(uint64_t seed, const SimDisk& disk) : random_(seed), disk_(disk) {}
 
   friend class SimWritableFile;
   friend class SimReadableFile;
