@@ -175,6 +175,7 @@ TEST_F(CheckpointCoordinatorTest, AFullBoundBlocksOutputAndStopsCheckpoints) {
   Pass(minutes(60));
   EXPECT_EQ(job_.coordinator().stats().last_number, last);
   EXPECT_EQ(job_.coordinator().outcome(), Outcome::kRunning);
+  EXPECT_GT(job_.coordinator().NextDeadline(), machine_.clock.Now());  // the control thread does not spin meanwhile
   kafka_.up = true;
   Pass(seconds(10));
   EXPECT_FALSE(job_.coordinator().OutputBlocked());
