@@ -83,7 +83,8 @@ void JobWorld::StepZombie() {
     const Status cause = job.cause();
     const bool taken_over = cause.code() == StatusCode::kFenced;
     const bool lost = cause.message().find("has lost our transaction") != std::string::npos;
-    const bool cut_off = cause.code() == StatusCode::kUnavailable;  // of its sources, say
+    // Of its sources, say; or time, which does not wait for it, is over for its checkpoints.
+    const bool cut_off = cause.code() == StatusCode::kUnavailable || cause.code() == StatusCode::kCancelled;
     if (job.state() != jobs::JobState::kFinished && !taken_over && !lost && !cut_off) {
       Fail("a zombie ends otherwise than as taken over: " + cause.ToString());
     }
