@@ -202,7 +202,8 @@ void JobWorld::MaybeLosePostgres() {
   } else if (process_->job()->checkpoint_stats().completed > 0) {
     constexpr int kRestartsMax = 5;  // then it is left alone
     if (restarts_ == kRestartsMax) return;
-    postgres_.SetFaults({.lost_one_in = 15, .serialization_one_in = 30});
+    const bool calm = result_.steps / 20'000 % 2 == 1;  // for a transaction too long to be lucky
+    postgres_.SetFaults(calm ? SimPostgresFaults() : SimPostgresFaults{.lost_one_in = 15, .serialization_one_in = 30});
     if (losses_ == 3 || !random_->OneIn(1500)) return;
     ++losses_;
     postgres_.SetReachable(false);
