@@ -110,7 +110,7 @@ MonotonicTime CheckpointCoordinator::NextDeadline() const {
   MonotonicTime next = ports_.clock->Now() + std::chrono::seconds(1);
   if (pending_.has_value() && pending_->state() == PendingCheckpoint::State::kCollecting) {
     next = std::min(next, pending_->triggered() + options_.timeout);
-  } else if (!pending_.has_value() && !last_.has_value()) {
+  } else if (!pending_.has_value() && !last_.has_value() && !HeldBack()) {
     MonotonicTime due = std::max(last_trigger_ + options_.interval, last_end_ + options_.min_pause);
     if (requested_.has_value() || SavepointWaits() || InputOver()) due = last_end_;
     if (last_failed_) due = std::max(due, last_end_ + std::min(options_.interval, kPauseAfterFailureMax));
@@ -150,6 +150,11 @@ bool CheckpointCoordinator::Full() const {
     checkpoints = std::max(checkpoints, waiting.checkpoints);
   }
   return bytes >= options_.unconfirmed_bytes_max || checkpoints >= options_.unconfirmed_checkpoints_max;
+}
+
+bool CheckpointCoordinator::HeldBack() const {
+  const bool is_last = InputOver() || requested_.value_or(AfterBarrier::kGoOn) != AfterBarrier::kGoOn;
+  return !is_last && Full();
 }
 
 bool CheckpointCoordinator::HalfFullUnsealed() const {
@@ -237,9 +242,8 @@ bool CheckpointCoordinator::DueNow(MonotonicTime now) const {
   if (outcome_ != Outcome::kRunning || pending_.has_value() || last_.has_value()) return false;
   if (!ports_.coordinated->ready()) return false;
   if (last_failed_ && now < last_end_ + std::min(options_.interval, kPauseAfterFailureMax)) return false;
-  if (InputOver() || requested_.value_or(AfterBarrier::kGoOn) != AfterBarrier::kGoOn) return true;
-  if (Full()) return false;  // its barrier would wait behind the rows that the sinks do not take
-  if (requested_.has_value() || SavepointWaits() || HalfFullUnsealed()) return true;
+  if (HeldBack()) return false;
+  if (InputOver() || requested_.has_value() || SavepointWaits() || HalfFullUnsealed()) return true;
   return now >= last_trigger_ + options_.interval && now >= last_end_ + options_.min_pause;
 }
 

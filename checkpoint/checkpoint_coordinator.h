@@ -189,6 +189,8 @@ class CheckpointCoordinator final : public Acknowledger {
   bool SavepointWaits() const;
   void Export(CheckpointId id);
   bool Full() const;
+  // No checkpoint now: its barrier would wait behind the rows that the sinks do not take. A confirmation ends that.
+  bool HeldBack() const;
   // The running interval has brought so much output that it is cut at once (S8).
   bool HalfFullUnsealed() const;
   bool InputOver() const;

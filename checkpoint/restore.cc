@@ -285,6 +285,10 @@ class Starter {
     job.attempt = context_.attempt;
     job.next_number = decision_.next_number;
     job.systems = std::move(decision_.systems);
+    for (size_t i = 0; i < job.systems.size(); ++i) {
+      const SystemFact& fact = facts_.systems[i];
+      if (fact.reachable) job.systems[i].seen_attempt = fact.marker.value_or(Marker{}).attempt;
+    }
     job.renamed = std::move(decision_.renamed);
     job.report = std::move(report_);
     job.report.insert(job.report.end(), decision_.report.begin(), decision_.report.end());

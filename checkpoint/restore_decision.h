@@ -69,6 +69,8 @@ struct SystemStart {
   SystemProgress progress;  // base: its marker now; later: to be applied, in order
   bool reachable = true;    // false: fence, read, decide and sign before the first apply
   bool is_new = false;      // the checkpoint does not list it
+  // Who wrote the marker that the start read, 0: there was none; nothing: it was not read.
+  std::optional<UniqueId> seen_attempt = {};
 };
 
 // Said to people at the start: what was passed over, dropped or assumed. A warning where something was lost, or was not

@@ -18,11 +18,16 @@ bool MayRetry(StatusCode code) {
          code == StatusCode::kResourceExhausted;
 }
 
+// Another attempt than ours, and than the one before us, has written the marker.
+bool IsTakenOver(const std::optional<Marker>& marker, UniqueId ours, const std::optional<UniqueId>& before) {
+  return marker.has_value() && marker->attempt != ours && before.has_value() && marker->attempt != *before;
+}
+
 // Worker's thread. Peeks first: who has been overtaken, or finds a marker that it does not know, must not fence.
-Result<std::optional<Marker>> PeekFenceAndRead(Committer& committer, const SystemProgress& progress,
-                                               const std::optional<UniqueId>& signed_by) {
+Result<std::optional<Marker>> PeekFenceAndRead(Committer& committer, const SystemProgress& progress, UniqueId ours,
+                                               const std::optional<UniqueId>& before) {
   WEIR_ASSIGN_OR_RETURN(std::optional<Marker> marker, committer.Peek());
-  if (signed_by.has_value() && marker.has_value() && marker->attempt != *signed_by) return marker;
+  if (IsTakenOver(marker, ours, before)) return marker;
   const Result<SystemProgress> known = ProgressFromMarker(progress, marker);
   if (!known.has_value()) return Error(known.error());
   WEIR_RETURN_IF_ERROR(committer.Fence());
@@ -39,7 +44,8 @@ SystemApplier::SystemApplier(ApplierOptions options, Ports ports, const SystemSt
       events_(*ports_.wakeup),
       progress_(start.progress),
       signed_(start.reachable),
-      ever_signed_(start.reachable) {
+      ever_signed_(start.reachable),
+      before_(start.reachable ? ports_.attempt : start.seen_attempt) {
   WEIR_CHECK(committer_ != nullptr);
   worker_ = ports_.workers->NewWorker("commit");
   Recount();
@@ -108,10 +114,8 @@ void SystemApplier::Recount() {
 
 void SystemApplier::SubmitRecover() {
   busy_ = true;
-  std::optional<UniqueId> signed_by;
-  if (ever_signed_) signed_by = ports_.attempt;
-  worker_->Submit([this, progress = progress_, signed_by] {
-    events_.Post(Recovered{PeekFenceAndRead(*committer_, progress, signed_by)});
+  worker_->Submit([this, progress = progress_, before = before_] {
+    events_.Post(Recovered{PeekFenceAndRead(*committer_, progress, ports_.attempt, before)});
   });
 }
 
@@ -149,7 +153,7 @@ void SystemApplier::SubmitExamine() {
 void SystemApplier::Handle(Recovered event) {
   if (!event.marker.has_value()) return Retry(event.marker.error());
   const std::optional<Marker>& marker = *event.marker;
-  if (ever_signed_ && marker.has_value() && !IsOurs(marker)) {
+  if (IsTakenOver(marker, ports_.attempt, before_)) {
     failure_ = Status::Fenced("system " + identity() + " has been taken over by attempt " + marker->attempt.ToString() +
                               " of storage " + marker->storage.ToString());
     return;
@@ -161,7 +165,7 @@ void SystemApplier::Handle(Recovered event) {
   }
   progress_ = std::move(*progress);
   Recount();
-  seen_attempt_ = marker.has_value() ? marker->attempt : UniqueId{};
+  before_ = marker.value_or(Marker{}).attempt;
   SubmitSign();
 }
 
@@ -170,6 +174,7 @@ void SystemApplier::Handle(Signed event) {
   if (!event.status.ok()) return Retry(event.status);
   signed_ = true;
   ever_signed_ = true;
+  before_ = ports_.attempt;
   if (progress_.later.empty()) last_error_ = Status::Ok();
 }
 
@@ -190,7 +195,7 @@ void SystemApplier::Handle(Examined event) {
     return Retry(event.marker.error());
   }
   const std::optional<Marker>& marker = *event.marker;
-  if (marker.has_value() && !IsOurs(marker) && (ever_signed_ || marker->attempt != seen_attempt_)) {
+  if (IsTakenOver(marker, ports_.attempt, before_)) {
     failure_ = Status::Fenced("system " + identity() + " has been taken over by attempt " + marker->attempt.ToString() +
                               " of storage " + marker->storage.ToString());
   } else {
@@ -212,10 +217,6 @@ void SystemApplier::Retry(const Status& cause) {
   retry_at_ = ports_.clock->Now() + std::min(backoff, options_.backoff_max);
   if (failures_ == 1)
     LogWarning(cause.WithContext("system " + identity() + " does not take output, will be retried").ToString());
-}
-
-bool SystemApplier::IsOurs(const std::optional<Marker>& marker) const {
-  return marker.has_value() && marker->attempt == ports_.attempt;
 }
 
 void SystemApplier::Confirm(CheckpointId checkpoint) {

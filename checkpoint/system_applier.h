@@ -96,7 +96,6 @@ class SystemApplier {
   void Handle(Applied event);
   void Handle(Examined event);
   void Retry(const Status& cause);
-  bool IsOurs(const std::optional<Marker>& marker) const;
   void Confirm(CheckpointId checkpoint);
   void Recount();  // after each change of progress_
   Marker MarkerOf(std::optional<CheckpointId> checkpoint) const;
@@ -110,9 +109,11 @@ class SystemApplier {
   SystemProgress progress_;
   uint64_t waiting_rows_ = 0;  // of progress_.later
   uint64_t waiting_bytes_ = 0;
-  bool signed_;                 // by this attempt, and no outcome is unknown
-  bool ever_signed_;            // by this attempt: a marker of another attempt is a takeover
-  UniqueId seen_attempt_;       // in the marker that was read before signing
+  bool signed_;       // by this attempt, and no outcome is unknown
+  bool ever_signed_;  // by this attempt
+  // Who may have written the marker besides us without having taken over: whoever had when it was read before signing,
+  // nobody once we have signed. Nothing: it was never read, and so anybody.
+  std::optional<UniqueId> before_;
   bool busy_ = false;           // a call is with the worker
   uint32_t failures_ = 0;       // consecutive
   uint32_t hard_failures_ = 0;  // those that are not kUnavailable

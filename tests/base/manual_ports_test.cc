@@ -62,6 +62,19 @@ TEST(ManualWorkerTest, ChoosesAmongWorkersBySeed) {
   EXPECT_EQ(orders, std::set<std::string>({"aAb", "abA", "baA"}));
 }
 
+TEST(ManualWorkerTest, RunsTheFirstJobOfTheWorkersOfOneName) {
+  ManualWorkerFactory factory;
+  const std::unique_ptr<Worker> other = factory.NewWorker("other");
+  const std::unique_ptr<Worker> idle = factory.NewWorker("one");
+  const std::unique_ptr<Worker> busy = factory.NewWorker("one");
+  std::string ran;
+  other->Submit([&] { ran += "other"; });
+  busy->Submit([&] { ran += "one"; });
+  EXPECT_TRUE(factory.RunOneOf("one"));
+  EXPECT_FALSE(factory.RunOneOf("one"));
+  EXPECT_EQ(ran, "one");
+}
+
 TEST(ManualWorkerTest, TheEndOfAWorkerRunsWhatWaitsAndADeathDropsIt) {
   ManualWorkerFactory factory;
   std::string ran;

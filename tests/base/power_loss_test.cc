@@ -58,6 +58,25 @@ TEST(PowerLossTest, DropsUnsyncedBytes) {
   EXPECT_EQ(Content(fs, "/a"), "durable");
 }
 
+TEST(PowerLossTest, ACopyHasWhatIsDurableAndWhatIsNotAndGoesItsOwnWay) {
+  SimFileSystem fs(1);
+  MakeDurable(fs, "/a");
+  ASSERT_TRUE(fs.Link("/a", "/b").ok());
+  Append(fs, "/a", " and more", false);
+  const auto lock = fs.Lock("/lock");
+  ASSERT_TRUE(lock.has_value());
+  const std::unique_ptr<SimFileSystem> copy = fs.Copy(2);
+  EXPECT_TRUE(copy->Lock("/lock").has_value());
+  Append(fs, "/a", " of its own", true);
+  EXPECT_EQ(Content(*copy, "/a"), "durable and more");
+  Append(*copy, "/b", "!", false);
+  EXPECT_EQ(Content(*copy, "/a"), "durable and more!");
+  copy->PowerLoss(UnsyncedData::kDropped, UnsyncedNames::kDropped);
+  EXPECT_EQ(Content(*copy, "/a"), "durable");
+  EXPECT_FALSE(Exists(*copy, "/b"));
+  EXPECT_EQ(Content(fs, "/b"), "durable and more of its own");
+}
+
 TEST(PowerLossTest, KeepsAPrefixOfTheOperations) {
   std::set<std::string> seen;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {

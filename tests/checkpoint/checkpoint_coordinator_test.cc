@@ -175,6 +175,7 @@ TEST_F(CheckpointCoordinatorTest, AFullBoundBlocksOutputAndStopsCheckpoints) {
   Pass(minutes(60));
   EXPECT_EQ(job_.coordinator().stats().last_number, last);
   EXPECT_EQ(job_.coordinator().outcome(), Outcome::kRunning);
+  EXPECT_GT(job_.coordinator().NextDeadline(), machine_.clock.Now());  // the control thread does not spin meanwhile
   kafka_.up = true;
   Pass(seconds(10));
   EXPECT_FALSE(job_.coordinator().OutputBlocked());
@@ -251,6 +252,19 @@ TEST_F(CheckpointCoordinatorTest, AnotherAttemptsMarkerMeansTakenOver) {
   job_.Checkpoint();
   EXPECT_EQ(job_.coordinator().failure().code(), StatusCode::kFenced);
   EXPECT_EQ(kafka_.rows.size(), 0U);
+}
+
+TEST_F(CheckpointCoordinatorTest, WhoWasOvertakenBeforeItHeardThatItHasSignedDoesNotFenceBack) {
+  Start();
+  job_.EndAttempt();
+  kafka_.lose_signs = 1;
+  Start();
+  const uint32_t fences = kafka_.fences;
+  kafka_.owner = {.high = 1, .low = 1};
+  kafka_.marker->attempt = kafka_.owner;
+  job_.Settle();
+  EXPECT_EQ(job_.coordinator().failure().code(), StatusCode::kFenced);
+  EXPECT_EQ(kafka_.fences, fences);
 }
 
 TEST_F(CheckpointCoordinatorTest, WhoWasOvertakenWhileTheSystemWasDownDoesNotFenceBack) {

@@ -39,6 +39,10 @@ Status FakeCommitter::Sign(const Marker& marker, std::span<const Committable> /*
   WEIR_RETURN_IF_ERROR(Reach());
   if (system_.owner != attempt_) return Status::Fenced(system_.identity + " has another owner");
   system_.marker = marker;
+  if (system_.lose_signs > 0) {
+    --system_.lose_signs;
+    return Status::Unavailable("the connection is gone");
+  }
   return Status::Ok();
 }
 

@@ -25,6 +25,7 @@ struct FakeSystem {
   bool up = true;
   uint32_t lose_answers = 0;     // so many applies happen and answer kUnavailable
   uint32_t lose_applies = 0;     // so many applies do not happen and answer kUnavailable
+  uint32_t lose_signs = 0;       // so many markers are signed and answer kUnavailable
   std::optional<Status> refuse;  // every apply answers this
   Status verify;                 // what Verify answers
   std::string broken;            // what went wrong with the rows; empty: nothing

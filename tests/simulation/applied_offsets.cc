@@ -52,7 +52,7 @@ bool AppliedOffsets::IsVisible(const CheckpointMetadata& metadata) const {
       for (const checkpoint::Committable& part : output.committables) {
         if (!in_folder) continue;
         const auto name = nlohmann::json::parse(part.payload).at("name").get<std::string>();
-        if (!fs_.Stat(JoinPath(folder, name)).has_value()) return false;
+        if (!fs_->Stat(JoinPath(folder, name)).has_value()) return false;
       }
     }
   }
@@ -61,16 +61,26 @@ bool AppliedOffsets::IsVisible(const CheckpointMetadata& metadata) const {
 
 void AppliedOffsets::NoteDurable(uint64_t number) {
   const std::string name = "chk-" + std::to_string(number);
-  auto metadata = checkpoint::ReadCheckpointFolder(fs_, JoinPath(storage_, name));
+  auto metadata = checkpoint::ReadCheckpointFolder(*fs_, JoinPath(storage_, name));
   if (metadata.has_value()) durable_.insert_or_assign(name, std::move(*metadata));
 }
 
+void AppliedOffsets::NoteDurableOfZombie(FileSystem& fs, uint64_t number, uint64_t taken_over) {
+  const std::string name = "chk-" + std::to_string(number);
+  auto metadata = checkpoint::ReadCheckpointFolder(fs, JoinPath(storage_, name));
+  if (!metadata.has_value()) return;
+  for (const checkpoint::SystemProgress& system : metadata->systems) {
+    if (!system.later.empty() && system.later.back().checkpoint.number > taken_over) return;
+  }
+  durable_.insert_or_assign("zombie-" + name, std::move(*metadata));
+}
+
 void AppliedOffsets::NoteAllDurable() {
-  const auto names = fs_.List(storage_);
+  const auto names = fs_->List(storage_);
   if (!names.has_value()) return;
   for (const std::string& name : *names) {
     if (!name.starts_with("chk-") || name.ends_with(".damaged")) continue;
-    auto metadata = checkpoint::ReadCheckpointFolder(fs_, JoinPath(storage_, name));
+    auto metadata = checkpoint::ReadCheckpointFolder(*fs_, JoinPath(storage_, name));
     if (metadata.has_value()) durable_.insert_or_assign(name, std::move(*metadata));
   }
 }

@@ -22,19 +22,24 @@ class AppliedOffsets {
   // `storage`: the folder of the job's checkpoints. `marker`: number in the newest marker of a system that is no
   // folder, 0: none.
   AppliedOffsets(FileSystem& fs, std::string storage, std::function<uint64_t(const std::string& system)> marker)
-      : fs_(fs), storage_(std::move(storage)), marker_(std::move(marker)) {}
+      : fs_(&fs), storage_(std::move(storage)), marker_(std::move(marker)) {}
 
   // Checkpoint `number` is durable.
   void NoteDurable(uint64_t number);
   // All that are there are: a start has made sure of it.
   void NoteAllDurable();
+  // Checkpoint `number` is durable on the disk of a process that a successor has taken over from. It counts if it lists
+  // no output of checkpoints after `taken_over`: that can't be applied, but what writes nothing is.
+  void NoteDurableOfZombie(FileSystem& fs, uint64_t number, uint64_t taken_over);
+  // A successor has a disk of its own.
+  void SetFileSystem(FileSystem& fs) { fs_ = &fs; }
   // Empty, or what is wrong: a partition whose offset no applied checkpoint has reached.
   std::string Check(const PartitionOffsets& acknowledged);
 
  private:
   bool IsVisible(const checkpoint::CheckpointMetadata& metadata) const;
 
-  FileSystem& fs_;
+  FileSystem* fs_;
   const std::string storage_;
   const std::function<uint64_t(const std::string& system)> marker_;
   std::map<std::string, checkpoint::CheckpointMetadata> durable_;  // by folder; not applied when last looked at

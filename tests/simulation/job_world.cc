@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
+#include <utility>
 
+#include "base/check.h"
 #include "base/fault_site.h"
-#include "connectors/register_connectors.h"
-#include "jobs/job_definition.h"
-#include "operators/registry.h"
-#include "state/ordered_map_store.h"
+#include "connectors/marker_text.h"
 
 namespace weir::simulation {
 namespace {
@@ -20,43 +20,19 @@ const char* const kStorage = "/checkpoints/random";
 
 }  // namespace
 
-// The broker's events as a step of the schedule.
-class JobWorld::KafkaStep final : public operators::Runnable {
- public:
-  KafkaStep(SimKafka& kafka, SimExecutor& executor)
-      : kafka_(kafka), slot_(executor.AddSlot(operators::Executor::kControlLane)) {
-    slot_.Run(*this);
-  }
-  operators::StepResult Step() override {
-    kafka_.RunDue();
-    return operators::StepResult::kIdle;
-  }
-  std::optional<MonotonicTime> NextDeadline() const override { return kafka_.NextEvent(); }
-  // After any other step: it may have asked the broker for something.
-  void Look() {
-    const auto next = kafka_.NextEvent();
-    if (next != seen_) slot_.wakeup().Wake();
-    seen_ = next;
-  }
-
- private:
-  SimKafka& kafka_;
-  operators::Executor::Slot& slot_;
-  std::optional<MonotonicTime> seen_;
-};
-
 JobWorld::JobWorld(WorldOptions options, RandomJob job)
     : options_(options),
       job_(std::move(job)),
       root_(options.seed),
       random_(root_.Split("world")),
-      disk_(options.seed),
+      disk_(std::make_unique<SimFileSystem>(options.seed)),
       kafka_(clock_, root_.Split("kafka")),
       postgres_(root_.Split("postgres")),
-      applied_offsets_(disk_, kStorage, [this](const std::string& system) {
-        return system.starts_with("kafka:") ? KafkaMarker() : postgres_.MarkerNumber("random");
+      applied_offsets_(*disk_, kStorage, [this](const std::string& system) {
+        if (!system.starts_with("kafka:")) return postgres_.MarkerNumber("random");
+        const std::optional<checkpoint::Marker> marker = KafkaMarker();
+        return marker.has_value() ? marker->checkpoint.number : 0;
       }) {
-  if (options_.bug == PlantedBug::kSkippedFsync) planted_ = MakeForgetful(disk_);
   SimKafkaFaults faults;
   faults.fetch_records_max = 1 + random_->Below(20);
   faults.lost_one_in = random_->OneIn(3) ? 20 : 0;
@@ -80,10 +56,13 @@ JobWorld::JobWorld(WorldOptions options, RandomJob job)
     postgres_.CreateTable(name, {"k", "v", "n"},
                           table.upsert ? std::vector<std::string>{"k", "n"} : std::vector<std::string>{});
   }
-  postgres_.SetDead([this] { return disk_.crashed() || !died_at_.empty(); });
+  ArmFaultSites([this](std::string_view site) { AtSite(site); });
 }
 
-JobWorld::~JobWorld() { ArmFaultSites({}); }
+JobWorld::~JobWorld() {
+  BuryZombie();
+  ArmFaultSites({});
+}
 
 void JobWorld::Fail(const std::string& what) {
   if (result_.failure.empty()) result_.failure = what;
@@ -92,6 +71,19 @@ void JobWorld::Fail(const std::string& what) {
 JobWorld::Death JobWorld::DrawDeath() {
   Death death;
   death.power = random_->OneIn(2);
+  if (MayFreeze() && random_->OneIn(2)) {
+    death.freezes = true;
+    if (random_->OneIn(3)) {
+      death.step = 1 + random_->Below(3000);
+      return death;
+    }
+    constexpr std::string_view kSites[] = {"apply.before-commit", "kafka.before-commit", "kafka.after-commit",
+                                           "postgres.before-commit", "postgres.after-commit"};
+    const auto sites = random_->OneIn(4) ? FaultSites() : std::span<const std::string_view>(kSites);
+    death.site = std::string(sites[random_->Below(sites.size())]);
+    death.nth = 1 + random_->Below(5);
+    return death;
+  }
   switch (random_->Below(4)) {
     case 0: {
       const auto sites = FaultSites();
@@ -117,93 +109,72 @@ JobWorld::Death JobWorld::DrawDeath() {
 void JobWorld::ArmDeath(const Death& death) {
   died_at_.clear();
   disk_failed_ = disk_failed_ || death.disk_error;
-  disk_.Disarm();
-  ArmFaultSites({});
+  disk_->Disarm();
+  death_ = death;
   if (death.free_bytes.has_value()) {
-    disk_.SetCapacity(kDiskBytes - disk_.FreeBytes("/").value_or(0) + *death.free_bytes);
+    disk_->SetCapacity(kDiskBytes - disk_->FreeBytes("/").value_or(0) + *death.free_bytes);
   }
   if (death.disk_operation > 0) {
     const auto first = death.disk_error ? FaultAction::kError : FaultAction::kCrashBefore;
     const uint64_t kinds = death.disk_error ? 2 : 3;
     const auto action = static_cast<FaultAction>(static_cast<uint64_t>(first) + random_->Below(kinds));
-    disk_.Arm({.nth = death.disk_operation, .action = action});
+    disk_->Arm({.nth = death.disk_operation, .action = action});
   }
-  if (death.site.empty()) return;
-  // From the site on nothing more reaches the disk; the loop ends the process after the step.
-  ArmFaultSites([this, site = death.site, left = death.nth](std::string_view reached) mutable {
-    if (reached != site || left == 0 || --left > 0) return;
-    died_at_ = site;
-    disk_.Disarm();
-    disk_.Arm({.nth = 1, .action = FaultAction::kCrashBefore});
-  });
+}
+
+void JobWorld::AtSite(std::string_view site) {
+  if (zombie_runs_) return;
+  if (zombie_ != nullptr && site.starts_with("start.") && random_->OneIn(2)) {
+    zombie_runs_ = true;
+    zombie_->process->RunOneCommit();
+    zombie_runs_ = false;
+  }
+  if (site != death_.site || death_.nth == 0 || --death_.nth > 0) return;
+  died_at_ = site;
+  if (!death_.freezes || !MayFreezeNow()) return Crash();  // the loop ends the process after the step
+  Freeze(death_.power);
+  RunSuccessorWithin();
+}
+
+void JobWorld::Crash() {
+  if (disk_->crashed()) return;
+  disk_->Disarm();
+  disk_->Arm({.nth = 1, .action = FaultAction::kCrashBefore});
+  (void)disk_->CreateDirectories("/dies-here");
 }
 
 std::string JobWorld::StartJob() {
-  FileSystem& fs = planted_ != nullptr ? *planted_ : static_cast<FileSystem&>(disk_);
   ++result_.starts;
-  job_random_ = root_.Split("life" + std::to_string(result_.starts));
-  workers_ = std::make_unique<ManualWorkerFactory>();
-  executor_ = std::make_unique<SimExecutor>(*job_random_, clock_, *workers_);
-  kafka_step_ = std::make_unique<KafkaStep>(kafka_, *executor_);
-  clients_ = kafka_.NewClientFactory();
-  postgres_clients_ = postgres_.NewClientFactory();
-  registry_ = std::make_unique<operators::Registry>();
-  operators::RegisterOperators(*registry_);
-  connectors::RegisterConnectors(
-      *registry_,
-      {.file_system = &fs, .kafka = clients_.get(), .postgres = postgres_clients_.get(), .working_directory = "/"});
-  if (options_.bug == PlantedBug::kEarlyAcknowledgement) *registry_ = WithEarlyAcknowledgement(*registry_);
-  stores_ = state::NewOrderedMapStoreFactory(fs);
-  budget_ = std::make_unique<state::StateBudget>(64 << 20);
-
-  const std::string text = job_.Definition(static_cast<uint32_t>(1 + random_->Below(4)));
-  jobs::DefinitionInputs inputs;
-  inputs.file_name = "random.json";
-  inputs.text = text;
-  inputs.environment = [](const std::string&) { return std::nullopt; };
-  inputs.read_file = [&fs](const std::string& path) { return ReadFile(fs, path); };
-  auto parsed = jobs::ParseJobDefinition(inputs, *registry_);
-  if (!parsed.has_value()) {
-    std::string problems = text;
-    for (const auto& problem : parsed.error()) problems += "\n" + jobs::ToString(problem);
-    return problems;
-  }
-  jobs::JobPorts ports;
-  ports.clock = &clock_;
-  ports.file_system = &fs;
-  ports.random = job_random_.get();
-  ports.workers = workers_.get();
-  ports.executor = executor_.get();
-  ports.registry = registry_.get();
-  ports.stores = stores_.get();
-  ports.budget = budget_.get();
-  ports.on_done = [] {};
-  auto started = jobs::Job::Start(std::move(parsed->job), {.restore = {}, .batches_per_step = 1}, std::move(ports));
-  if (!started.has_value()) return started.error().ToString();
-  running_ = std::move(*started);
-  applied_offsets_.NoteAllDurable();
-  return {};
+  attempts_before_ = MarkerAttempts();
+  process_ = std::make_unique<SimProcess>(
+      SimProcess::World{.clock = &clock_, .disk = disk_.get(), .kafka = &kafka_, .postgres = &postgres_},
+      root_.Split("life" + std::to_string(result_.starts)), options_.bug);
+  const std::string problem = process_->Start(job_.Definition(static_cast<uint32_t>(1 + random_->Below(4))));
+  if (problem.empty()) applied_offsets_.NoteAllDurable();
+  return problem;
 }
 
 void JobWorld::MaybeAskForSavepoint() {
   constexpr uint64_t kSavepointsMax = 6;
   if (savepoints_asked_ == kSavepointsMax || !random_->OneIn(1000)) return;
   const std::string folder = "/savepoints/" + std::to_string(++savepoints_asked_);
-  running_->RequestSavepoint({.folder = folder, .done = [this, folder](Result<CheckpointId> result) {
-                                if (result.has_value() && !disk_.crashed()) savepoints_[folder] = *result;
-                              }});
+  const SimFileSystem* const disk = disk_.get();
+  process_->job()->RequestSavepoint({.folder = folder, .done = [this, folder, disk](Result<CheckpointId> result) {
+                                       const bool heard = disk == disk_.get() && !disk->crashed();
+                                       if (result.has_value() && heard) savepoints_[folder] = *result;
+                                     }});
 }
 
 void JobWorld::CheckSavepoints() {
   for (const auto& [folder, id] : savepoints_) {
-    const auto metadata = checkpoint::ReadCheckpointFolder(disk_, folder);
+    const auto metadata = checkpoint::ReadCheckpointFolder(*disk_, folder);
     Status status;
     if (!metadata.has_value()) {
       status = metadata.error();
     } else if (metadata->id != id || !metadata->savepoint) {
       status = Status::Corruption("it is of another checkpoint");
     } else {
-      status = checkpoint::VerifyCheckpointFolder(disk_, folder, *metadata,
+      status = checkpoint::VerifyCheckpointFolder(*disk_, folder, *metadata,
                                                   checkpoint::CheckpointStorage::Verify::kChecksums);
     }
     if (!status.ok()) Fail("savepoint " + folder + " was told done: " + status.ToString());
@@ -216,7 +187,7 @@ void JobWorld::MaybeLoseKafka() {
     if (clock_.Now() < *kafka_back_at_) return;
     kafka_back_at_.reset();
     kafka_.SetReachable(true);
-  } else if (running_->checkpoint_stats().completed > 0 && losses_ < 3 && random_->OneIn(1500)) {
+  } else if (process_->job()->checkpoint_stats().completed > 0 && losses_ < 3 && random_->OneIn(1500)) {
     ++losses_;
     kafka_.SetReachable(false);
     kafka_back_at_ = clock_.Now() + std::chrono::milliseconds(random_->Below(3000));
@@ -228,8 +199,11 @@ void JobWorld::MaybeLosePostgres() {
     if (clock_.Now() < *postgres_back_at_) return;
     postgres_back_at_.reset();
     postgres_.SetReachable(true);
-  } else if (running_->checkpoint_stats().completed > 0) {
-    postgres_.SetFaults({.lost_one_in = 15, .serialization_one_in = 30});
+  } else if (process_->job()->checkpoint_stats().completed > 0) {
+    constexpr int kRestartsMax = 5;  // then it is left alone
+    if (restarts_ == kRestartsMax) return;
+    const bool calm = result_.steps / 20'000 % 2 == 1;  // for a transaction too long to be lucky
+    postgres_.SetFaults(calm ? SimPostgresFaults() : SimPostgresFaults{.lost_one_in = 15, .serialization_one_in = 30});
     if (losses_ == 3 || !random_->OneIn(1500)) return;
     ++losses_;
     postgres_.SetReachable(false);
@@ -242,19 +216,20 @@ bool JobWorld::StepOnce() {
   MaybeAskForSavepoint();
   MaybeLoseKafka();
   MaybeLosePostgres();
-  kafka_step_->Look();
   clock_.Advance(std::chrono::microseconds(random_->Below(200)));
-  const bool moved = executor_->RunOne() != SimExecutor::Outcome::kStuck;
-  if (const uint64_t durable = running_->checkpoint_stats().last_number; durable != durable_seen_) {
+  const bool moved = process_->Step();
+  if (!result_.failure.empty()) return moved;
+  if (const uint64_t durable = process_->job()->checkpoint_stats().last_number; durable != durable_seen_) {
     durable_seen_ = durable;
     applied_offsets_.NoteDurable(durable);
   }
+  if (!frozen_ && zombie_ != nullptr) MaybeRunZombie();
   if (kafka_.group_commits() != commits_checked_) CheckAcknowledgements();
   return moved;
 }
 
 void JobWorld::CheckAcknowledgements() {
-  if (disk_.crashed()) return;  // once the machine is up again
+  if (disk_->crashed()) return;  // once the machine is up again
   commits_checked_ = kafka_.group_commits();
   PartitionOffsets acknowledged;
   for (const auto& [partition, offset] : kafka_.AcknowledgedOffsets()) acknowledged[partition.ToString()] = offset;
@@ -267,7 +242,12 @@ bool JobWorld::IsVanishedFolder(const std::string& problem) {
   if (!disk_failed_ || begin == std::string::npos || problem.find("has no marker") == std::string::npos) return false;
   const size_t folder = begin + name.size();
   const std::string path = problem.substr(folder, problem.find(' ', folder) - folder);
-  return !Exists(disk_, JoinPath(path, ".weir-random"));
+  return !Exists(*disk_, JoinPath(path, ".weir-random"));
+}
+
+// One that must sign did not hear whether it has, or a zombie has fenced it before it could.
+bool JobWorld::MayStartAgain(const std::string& problem) const {
+  return problem.starts_with("unavailable") || (zombie_ != nullptr && problem.starts_with("fenced"));
 }
 
 JobWorld::LifeEnd JobWorld::Failed(const Death* death, const std::string& what) {
@@ -277,72 +257,80 @@ JobWorld::LifeEnd JobWorld::Failed(const Death* death, const std::string& what) 
 }
 
 JobWorld::LifeEnd JobWorld::Live(const Death* death) {
-  const auto dead = [this] { return disk_.crashed() || !died_at_.empty(); };
-  if (death != nullptr) ArmDeath(*death);
-  if (const std::string problem = StartJob(); !problem.empty()) {
-    if (dead()) return LifeEnd::kDied;
-    if (IsVanishedFolder(problem)) return LifeEnd::kVanished;
-    if (problem.starts_with("unavailable")) return LifeEnd::kUnavailable;
-    return Failed(death, "start " + std::to_string(result_.starts) + ": " + problem);
+  ArmDeath(death != nullptr ? *death : Death{});
+  if (process_ == nullptr) {
+    const std::string problem = StartJob();
+    if (disk_->crashed()) return LifeEnd::kDied;
+    if (!problem.empty()) {
+      if (IsVanishedFolder(problem)) return LifeEnd::kVanished;
+      if (MayStartAgain(problem)) return LifeEnd::kUnavailable;
+      return Failed(death, "start " + std::to_string(result_.starts) + ": " + problem);
+    }
   }
+  const jobs::Job* const job = process_->job();
   for (uint64_t step = 1; step <= kStepsMax; ++step) {
-    if (dead() || (death != nullptr && death->step == step)) return LifeEnd::kDied;
-    if (running_->state() > jobs::JobState::kStopping) break;
+    if (disk_->crashed()) return LifeEnd::kDied;
+    if (job->state() > jobs::JobState::kStopping) break;
+    if (death != nullptr && death->step == step && !death->freezes) return LifeEnd::kDied;
+    if (death != nullptr && death->step == step && MayFreezeNow()) {
+      Freeze(death->power);
+      return LifeEnd::kFrozen;
+    }
     if (!StepOnce()) {
       Fail("the job is stuck");
       return LifeEnd::kBroken;
     }
     if (!result_.failure.empty()) return LifeEnd::kBroken;
+    if (std::exchange(frozen_, false)) return LifeEnd::kFrozen;
   }
-  if (dead()) return LifeEnd::kDied;
-  if (running_->state() == jobs::JobState::kFinished) return LifeEnd::kFinished;
-  if (running_->state() > jobs::JobState::kStopping) {
-    const bool never_ran = running_->checkpoint_stats().last_number == 0;  // its first checkpoint was to be signed
-    if (never_ran && running_->cause().code() == StatusCode::kUnavailable) return LifeEnd::kUnavailable;
-    return Failed(death, running_->cause().ToString());
+  if (disk_->crashed()) return LifeEnd::kDied;
+  if (job->state() == jobs::JobState::kFinished) return LifeEnd::kFinished;
+  if (job->state() <= jobs::JobState::kStopping) {
+    Fail("the job does not end");
+    return LifeEnd::kBroken;
   }
-  Fail("the job does not end");
-  return LifeEnd::kBroken;
+  if (job->cause().code() == StatusCode::kUnavailable) {
+    // Its first checkpoint was to be signed.
+    if (job->checkpoint_stats().last_number == 0) return LifeEnd::kUnavailable;
+    if (job_.writes_tables_at_least_once) return LifeEnd::kLost;
+  }
+  return Failed(death, job->cause().ToString());
 }
 
-// The process ends: nothing that waits will run, and no destructor's last write reaches the disk.
-void JobWorld::Bury(const Death& death) {
-  if (!disk_.crashed()) {
-    disk_.Disarm();
-    disk_.Arm({.nth = 1, .action = FaultAction::kCrashBefore});
-    (void)disk_.CreateDirectories("/dies-here");
-  }
-  disk_.SetCapacity(kDiskBytes);
+void JobWorld::Heal() {
   kafka_.SetReachable(true);
   kafka_back_at_.reset();
   losses_ = 0;
   postgres_.SetReachable(true);
   postgres_.SetFaults({});
   postgres_back_at_.reset();
-  if (running_ != nullptr) result_.checkpoints += running_->checkpoint_stats().completed;
-  ArmFaultSites({});
-  executor_->Stop();
-  workers_->DropAll();
-  running_.reset();
-  kafka_step_.reset();
-  workers_->DropAll();
-  result_.trace = result_.trace * 31 + executor_->trace();
-  disk_.Disarm();
+}
+
+// The process ends: nothing that waits will run, and no destructor's last write reaches the disk.
+void JobWorld::Bury(const Death& death) {
+  Crash();
+  death_ = {};
+  disk_->SetCapacity(kDiskBytes);
+  Heal();
+  if (process_->job() != nullptr) result_.checkpoints += process_->job()->checkpoint_stats().completed;
+  result_.trace = result_.trace * 31 + process_->trace();
+  process_.reset();
+  disk_->Disarm();
   if (death.power) {
-    disk_.PowerLoss();
+    disk_->PowerLoss();
   } else {
-    disk_.KillProcess();
+    disk_->KillProcess();
   }
   CheckSavepoints();
 }
 
 SimRows JobWorld::ReadFolder(const std::string& folder) {
   SimRows rows;
-  const auto names = disk_.List(folder);
+  const auto names = disk_->List(folder);
   if (!names.has_value()) return rows;
   for (const std::string& name : *names) {
     if (name.starts_with(".")) continue;
-    const auto content = ReadFile(disk_, JoinPath(folder, name));
+    const auto content = ReadFile(*disk_, JoinPath(folder, name));
     if (!content.has_value()) {
       Fail(content.error().ToString());
       return rows;
@@ -367,13 +355,13 @@ bool JobWorld::AddRow(const std::string& line, SimRows& rows) {
   return true;
 }
 
-uint64_t JobWorld::KafkaMarker() const {
-  uint64_t number = 0;
-  if (kafka_.FindTopic("weir-markers") == nullptr) return number;
-  for (const SimRecord& record : kafka_.Committed("weir-markers", 0)) {
-    number = nlohmann::json::parse(record.value.value_or("")).at("checkpoint").at("number").get<uint64_t>();
-  }
-  return number;
+std::optional<checkpoint::Marker> JobWorld::KafkaMarker() const {
+  if (kafka_.FindTopic("weir-markers") == nullptr) return std::nullopt;
+  const std::vector<SimRecord> records = kafka_.Committed("weir-markers", 0);
+  if (records.empty()) return std::nullopt;
+  const Result<checkpoint::Marker> marker = connectors::MarkerFromText(records.back().value.value_or(""));
+  WEIR_CHECK(marker.has_value());
+  return *marker;
 }
 
 SimRows JobWorld::ReadTopic(const std::string& topic) {
@@ -416,17 +404,19 @@ void JobWorld::CheckExact(const std::string& place, const SimRows& found, const 
 
 void JobWorld::CheckTopic(const std::string& topic, const SimRows& expected, bool finished) {
   const SimRows found = ReadTopic(topic);
+  const auto wrong = [&](const SimRow& row, uint64_t times, const std::string& wanted) {
+    Fail(topic + ": " + ToJson(row) + " is there " + std::to_string(times) + " times, expected " + wanted);
+  };
   for (const auto& [row, times] : found) {
-    if (!expected.contains(row)) Fail(topic + ": " + ToJson(row) + " is there and not expected");
+    const auto it = expected.find(row);
+    const uint64_t most = it == expected.end() ? 0 : it->second * result_.starts;
+    if (times > most) wrong(row, times, "at most " + std::to_string(most));
   }
   if (!finished) return;
   for (const auto& [row, wanted] : expected) {
     const auto it = found.find(row);
     const uint64_t times = it == found.end() ? 0 : it->second;
-    if (times < wanted) {
-      Fail(topic + ": " + ToJson(row) + " is there " + std::to_string(times) + " times, expected " +
-           std::to_string(wanted) + " or more");
-    }
+    if (times < wanted) wrong(row, times, std::to_string(wanted) + " or more");
   }
 }
 
@@ -456,24 +446,32 @@ WorldResult JobWorld::Run() {
     const bool last = crash == options_.crashes;
     const Death death = DrawDeath();
     const LifeEnd end = Live(last ? nullptr : &death);
-    if (end == LifeEnd::kFinished) {
-      result_.checkpoints += running_->checkpoint_stats().completed;
-      CheckOutput(true);
+    switch (end) {
+      case LifeEnd::kDied:
+        Count(death);
+        Bury(death);
+        CheckOutput(false);
+        break;
+      case LifeEnd::kFrozen: ++result_.crashes_at["frozen at " + (died_at_.empty() ? "step" : died_at_)]; break;
+      case LifeEnd::kUnavailable:
+        ++result_.crashes_at["start that could not sign"];
+        Bury(death);
+        if (last) --crash;
+        break;
+      case LifeEnd::kLost:
+        ++result_.crashes_at["table out of reach for too long"];
+        ++restarts_;
+        Bury(death);
+        if (last) --crash;
+        break;
+      case LifeEnd::kFinished:
+        EndZombie();
+        CheckOutput(true);
+        Bury({});
+        return result_;
+      case LifeEnd::kVanished: ++result_.crashes_at["vanished sink folder, refused"]; [[fallthrough]];
+      case LifeEnd::kBroken: Bury({}); return result_;
     }
-    if (end == LifeEnd::kVanished) ++result_.crashes_at["vanished sink folder, refused"];
-    if (end == LifeEnd::kUnavailable) {
-      ++result_.crashes_at["start that could not sign"];
-      Bury(death);
-      if (last) --crash;
-      continue;
-    }
-    if (end != LifeEnd::kDied) {
-      Bury({});
-      break;
-    }
-    Count(death);
-    Bury(death);
-    CheckOutput(false);
   }
   return result_;
 }

@@ -1,26 +1,31 @@
 // The world of one simulated job: a disk, a Kafka cluster, a PostgreSQL and a clock that outlive it, and a process that
 // runs the real code of jobs/ on them, dies at a drawn moment and starts again, until the job has finished. Everything
 // follows from the seed.
+//
+// Some processes do not die but freeze, in the midst of a transaction too, while a successor starts on a copy of the
+// disk that has all that was durable by then: a zombie. Calls of its committers may be done while the successor starts,
+// and later it goes on beside it, until it finds that it has been taken over.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/random.h"
+#include "checkpoint/committer.h"
 #include "jobs/job.h"
 #include "tests/simulation/applied_offsets.h"
 #include "tests/simulation/manual_clock.h"
-#include "tests/simulation/manual_worker.h"
 #include "tests/simulation/planted_bugs.h"
 #include "tests/simulation/random_job.h"
-#include "tests/simulation/sim_executor.h"
 #include "tests/simulation/sim_file_system.h"
 #include "tests/simulation/sim_kafka.h"
 #include "tests/simulation/sim_postgres.h"
+#include "tests/simulation/sim_process.h"
 
 namespace weir::simulation {
 
@@ -60,6 +65,7 @@ class JobWorld {
     bool power = false;                       // the machine dies, not the process alone
     bool disk_error = false;                  // the disk operation fails and nothing dies with it
     std::optional<uint64_t> free_bytes = {};  // or the disk has no more room than this until `step`
+    bool freezes = false;                     // it does not die at site or step: it becomes a zombie
     bool MayFail() const { return disk_error || free_bytes.has_value(); }
   };
   enum class LifeEnd : uint8_t {
@@ -68,6 +74,16 @@ class JobWorld {
     kBroken,
     kVanished,
     kUnavailable,  // a start that must sign did not hear whether it has: the next one finds out
+    kFrozen,       // a successor takes over, or has done so already
+    kLost,         // a table written at least once was out of reach for too long: a restart strategy's to bring back
+  };
+  struct Zombie {
+    std::unique_ptr<SimFileSystem> disk;
+    std::unique_ptr<SimProcess> process;
+    std::set<std::string> attempts;  // in the markers when it froze: its own
+    uint64_t durable = 0;            // number of its newest checkpoint then
+    uint64_t frozen_for = 0;         // steps of its successors
+    uint64_t durable_seen = 0;
   };
 
   Death DrawDeath();
@@ -78,11 +94,30 @@ class JobWorld {
   // A few times the cluster can't be reached for a while, in the midst of whatever it was asked: not before a
   // life's first checkpoint, since a start that can't ask where its splits begin fails.
   void MaybeLoseKafka();
+  // Everything outside is well again.
+  void Heal();
   // The same of PostgreSQL, whose sessions and transactions also fail one by one then.
   void MaybeLosePostgres();
   void CheckSavepoints();
   std::string StartJob();
   bool StepOnce();
+  void AtSite(std::string_view site);
+  // From now on nothing more reaches the disk.
+  void Crash();
+  bool MayFreeze() const;
+  bool MayFreezeNow() const;
+  // A start did not come up, and the next one may.
+  bool MayStartAgain(const std::string& problem) const;
+  // Who wrote the markers of the systems.
+  std::set<std::string> MarkerAttempts() const;
+  void Freeze(bool power);
+  // In the midst of a call of the zombie: its successor starts and runs for a while.
+  void RunSuccessorWithin();
+  void MaybeRunZombie();
+  void StepZombie();
+  // To its end, which must be that it has been taken over.
+  void EndZombie();
+  void BuryZombie();
   // A known limit (connectors/file/README.md): a sink's folder whose name failed to sync once, and the power then went.
   // A second sync says ok without having done anything, and a folder can't be made anew as a file can. What is wrong is
   // seen: the start is refused.
@@ -93,8 +128,8 @@ class JobWorld {
   SimRows ReadTopic(const std::string& topic);
   SimRows ReadTable(const std::string& table);
   void CheckExact(const std::string& place, const SimRows& found, const SimRows& expected, bool finished);
-  // Number of the newest checkpoint whose output the cluster has, 0: none.
-  uint64_t KafkaMarker() const;
+  std::optional<checkpoint::Marker> KafkaMarker() const;
+  // Of rows that are written at least once: doubled only by a life more.
   void CheckTopic(const std::string& topic, const SimRows& expected, bool finished);
   void CheckAcknowledgements();
   SimRows ReadFolder(const std::string& folder);
@@ -109,8 +144,7 @@ class JobWorld {
   SeededRandom root_;
   std::unique_ptr<Random> random_;
   ManualClock clock_;
-  SimFileSystem disk_;
-  std::unique_ptr<FileSystem> planted_;  // in front of the disk
+  std::unique_ptr<SimFileSystem> disk_;
   SimKafka kafka_;
   SimPostgres postgres_;
   WorldResult result_;
@@ -122,21 +156,18 @@ class JobWorld {
   std::optional<MonotonicTime> kafka_back_at_;      // while it can't be reached
   std::optional<MonotonicTime> postgres_back_at_;   // the same
   int losses_ = 0;                                  // of either, in this life
+  int restarts_ = 0;                                // because of that
   std::map<std::string, CheckpointId> savepoints_;  // told done, by folder
 
   // Of one life of the process.
-  std::unique_ptr<ManualWorkerFactory> workers_;
-  std::unique_ptr<SimExecutor> executor_;
-  std::unique_ptr<connectors::KafkaClientFactory> clients_;
-  std::unique_ptr<connectors::PostgresClientFactory> postgres_clients_;
-  std::unique_ptr<operators::Registry> registry_;
-  std::unique_ptr<state::LocalStoreFactory> stores_;
-  std::unique_ptr<state::StateBudget> budget_;
-  std::unique_ptr<Random> job_random_;
-  std::unique_ptr<jobs::Job> running_;
-  class KafkaStep;
-  std::unique_ptr<KafkaStep> kafka_step_;
+  std::unique_ptr<SimProcess> process_;
+  Death death_;                            // what is armed of it: its site
+  std::set<std::string> attempts_before_;  // in the markers before it started
+  bool frozen_ = false;                    // within a call of its own
   std::string died_at_;
+
+  std::unique_ptr<Zombie> zombie_;
+  bool zombie_runs_ = false;
 };
 
 }  // namespace weir::simulation

@@ -2,6 +2,7 @@
 // thread that asks. Jobs of one worker keep their order.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -42,6 +43,15 @@ class ManualWorkerFactory final : public WorkerFactory {
       return true;
     }
     return false;
+  }
+
+  // Runs the first job of the first worker called `name` that has one; false if there is none.
+  bool RunOneOf(const std::string& name) {
+    const auto queue =
+        std::ranges::find_if(queues_, [&](const Queue& one) { return one.name == name && !one.jobs.empty(); });
+    if (queue == queues_.end()) return false;
+    RunFirst(*queue);
+    return true;
   }
 
   // Until nothing waits, jobs that jobs submit counted.

@@ -212,22 +212,26 @@ class Builder {
   void AddTable(const Outlet& outlet) {
     const std::string name = "public." + NewId("table");
     SimTable& table = job_.tables[name];
-    table.upsert = random_.OneIn(2);
+    table.exact = !random_.OneIn(3);
+    table.upsert = !table.exact || random_.OneIn(2);
+    job_.writes_tables_at_least_once |= !table.exact;
     for (const auto& [row, times] : outlet.rows) table.rows[row] = table.upsert ? 1 : times;
     Add("sinks", "\"id\":" + Quoted(NewId("out")) + ",\"connector\":\"postgres\",\"input\":" + Quoted(outlet.name) +
                      ",\"connection\":\"host=sim\",\"table\":" + Quoted(name) +
-                     ",\"mode\":" + Quoted(table.upsert ? "upsert" : "append"));
+                     ",\"mode\":" + Quoted(table.upsert ? "upsert" : "append") +
+                     ",\"delivery\":" + Quoted(table.exact ? "exactly-once" : "at-least-once"));
   }
 
   void AddSinks() {
     size_t folder = 0;
+    const bool no_folders = random_.OneIn(3);
     for (const Outlet& outlet : outlets_) {
       if (outlet.read && !random_.OneIn(5)) continue;
-      if (random_.OneIn(4)) {
+      if (random_.OneIn(no_folders ? 2 : 4)) {
         AddTable(outlet);
         continue;
       }
-      if (random_.OneIn(3)) {
+      if (no_folders || random_.OneIn(3)) {
         AddKafkaSink(outlet);
         continue;
       }

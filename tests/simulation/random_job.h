@@ -30,7 +30,8 @@ struct SimTopic {
 
 struct SimTable {
   bool upsert = false;  // by k and n
-  SimRows rows;         // exactly these
+  bool exact = true;    // written exactly once; otherwise at least once, and then it is an upsert
+  SimRows rows;         // exactly these, either way
 };
 
 struct RandomJob {
@@ -40,6 +41,7 @@ struct RandomJob {
   std::map<std::string, SimRows> at_least_once;  // by topic: each at least so often, and no others
   uint64_t output_bytes_max = 0;                 // 0: as it is by default
   std::map<std::string, SimTable> tables;        // of the simulated PostgreSQL, by name
+  bool writes_tables_at_least_once = false;
   size_t operators = 0;
 
   // The definition for one start; parallelism may differ from start to start.

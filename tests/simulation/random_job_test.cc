@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/fault_site.h"
@@ -56,6 +57,10 @@ TEST(RandomJobTest, OutputIsExactWhateverDies) {
     EXPECT_TRUE(coverage.contains(std::string(site) + ", power")) << "no power loss at " << site;
     EXPECT_TRUE(coverage.contains(std::string(site) + ", process")) << "no process died at " << site;
   }
+  for (const char* one : {"frozen at step", "frozen at kafka.before-commit", "frozen at postgres.before-commit",
+                          "zombie taken over", "table out of reach for too long"}) {
+    EXPECT_TRUE(coverage.contains(one)) << "never: " << one;
+  }
 }
 
 // The first of 500 seeds that notices the planted bug; 0: none.
@@ -81,6 +86,26 @@ TEST(RandomJobTest, FindsAnOffsetAcknowledgedEarlyWithin500Seeds) {
   EXPECT_NE(failure.find("is acknowledged"), std::string::npos) << failure;
   std::cout << "seed " << seed << ": " << failure << "\n";
 }
+
+// Each is found by what it does, or by what that leads to.
+class CanaryTest : public testing::TestWithParam<std::pair<PlantedBug, const char*>> {};
+
+TEST_P(CanaryTest, IsFoundWithin500Seeds) {
+  std::string failure;
+  const uint64_t seed = SeedThatFinds(GetParam().first, failure);
+  ASSERT_NE(seed, 0U) << "500 seeds did not notice it";
+  std::cout << "seed " << seed << ": " << failure << "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(RandomJob, CanaryTest,
+                         testing::Values(std::pair(PlantedBug::kKafkaMarkerIgnored, "KafkaMarkerIgnored"),
+                                         std::pair(PlantedBug::kPostgresMarkerIgnored, "PostgresMarkerIgnored"),
+                                         std::pair(PlantedBug::kKafkaReleasedEarly, "KafkaReleasedEarly"),
+                                         std::pair(PlantedBug::kPostgresReleasedEarly, "PostgresReleasedEarly"),
+                                         std::pair(PlantedBug::kKafkaNotFenced, "KafkaNotFenced"),
+                                         std::pair(PlantedBug::kPostgresNotFenced, "PostgresNotFenced"),
+                                         std::pair(PlantedBug::kPostgresUnproved, "PostgresUnproved")),
+                         [](const auto& one) { return std::string(one.param.second); });
 
 }  // namespace
 }  // namespace weir::simulation

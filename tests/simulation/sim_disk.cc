@@ -76,6 +76,25 @@ void ClearLinks(SimNode& node, std::set<uint64_t>& seen) {
 
 SimDisk::SimDisk() : root_(NewNode(true)) { root_->links = 1; }
 
+SimDisk::SimDisk(const SimDisk& other)
+    : next_id_(other.next_id_), used_bytes_(other.used_bytes_), operations_(other.operations_) {
+  std::map<const SimNode*, SimNodePtr> copies;
+  const auto copy = [&copies](const auto& self, const SimNodePtr& node) -> SimNodePtr {
+    if (node == nullptr || copies.contains(node.get())) return copies[node.get()];
+    SimNodePtr made = copies[node.get()] = std::make_shared<SimNode>(*node);
+    for (auto& [name, entry] : made->entries) entry = self(self, entry);
+    for (auto& [name, entry] : made->durable_entries) entry = self(self, entry);
+    return made;
+  };
+  root_ = copy(copy, other.root_);
+  for (NameOperation& operation : operations_) {
+    for (NameChange& change : operation.changes) {
+      change.folder = copy(copy, change.folder);
+      change.node = copy(copy, change.node);
+    }
+  }
+}
+
 SimNodePtr SimDisk::NewNode(bool directory) {
   auto node = std::make_shared<SimNode>();
   node->id = next_id_++;

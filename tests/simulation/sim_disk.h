@@ -67,6 +67,9 @@ struct NameChange {
 class SimDisk {
  public:
   SimDisk();
+  // A deep copy: what is seen, what is durable, and what lies between.
+  SimDisk(const SimDisk& other);
+  SimDisk& operator=(const SimDisk&) = delete;
 
   const SimNodePtr& root() const { return root_; }
   SimNodePtr NewNode(bool directory);

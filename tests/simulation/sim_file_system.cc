@@ -159,7 +159,6 @@ class SimFileLock final : public FileLock {
   const uint64_t life_;
 };
 
-SimFileSystem::SimFileSystem(uint64_t seed) : random_(seed) {}
 SimFileSystem::~SimFileSystem() = default;
 
 Status SimFileSystem::Operate(OperationKind kind, const std::string& path, const std::string& other_path,

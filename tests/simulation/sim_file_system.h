@@ -27,7 +27,7 @@ bool IsSimulatedCrash(const Status& status);
 
 class SimFileSystem final : public FileSystem {
  public:
-  explicit SimFileSystem(uint64_t seed);
+  explicit SimFileSystem(uint64_t seed) : SimFileSystem(seed, SimDisk()) {}
   ~SimFileSystem() override;
 
   Result<std::unique_ptr<WritableFile>> OpenForWrite(const std::string& path, WriteMode mode) override;
@@ -52,6 +52,12 @@ class SimFileSystem final : public FileSystem {
   // What lies in the folder `path` counts as another device's: no link leads into it or out of it.
   void SetOtherDevice(const std::string& path);
 
+  // A disk of its own with the same files, durable or not; nothing of it is open or locked, no fault is armed.
+  std::unique_ptr<SimFileSystem> Copy(uint64_t seed) const {
+    std::lock_guard lock(mutex_);
+    return std::unique_ptr<SimFileSystem>(new SimFileSystem(seed, disk_));
+  }
+
   // True from an armed crash until PowerLoss or KillProcess.
   bool crashed() const;
   void PowerLoss(std::optional<UnsyncedData> data = {}, std::optional<UnsyncedNames> names = {});
@@ -67,6 +73,8 @@ class SimFileSystem final : public FileSystem {
   Status Damage(const std::string& path, const std::function<void(std::string& content)>& edit);
 
  private:
+  SimFileSystem(uint64_t seed, const SimDisk& disk) : random_(seed), disk_(disk) {}
+
   friend class SimWritableFile;
   friend class SimReadableFile;
   friend class SimFileLock;

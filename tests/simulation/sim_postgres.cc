@@ -71,39 +71,43 @@ Status Lost() { return Status::Unavailable("the connection to the simulated Post
 // The client's end of a backend.
 class SimPostgres::Session final : public connectors::PostgresSession {
  public:
-  Session(SimPostgres& server, uint64_t pid) : server_(server), pid_(pid) {}
+  Session(SimPostgres& server, uint64_t pid, std::function<bool()> dead)
+      : server_(server), pid_(pid), dead_(std::move(dead)) {}
   ~Session() override { server_.Orphan(pid_); }
 
   Result<std::vector<PostgresAnswer>> Execute(std::span<const PostgresStatement> statements) override {
     refusal_ = {};
-    return server_.Run(pid_, statements, refusal_);
+    return server_.Run(pid_, statements, dead_ && dead_(), refusal_);
   }
   const PostgresRefusal& refusal() const override { return refusal_; }
 
  private:
   SimPostgres& server_;
   const uint64_t pid_;
+  const std::function<bool()> dead_;
   PostgresRefusal refusal_;
 };
 
 class SimPostgres::Factory final : public connectors::PostgresClientFactory {
  public:
-  explicit Factory(SimPostgres& server) : server_(server) {}
+  Factory(SimPostgres& server, std::function<bool()> dead) : server_(server), dead_(std::move(dead)) {}
 
   Result<connectors::PostgresAddress> AddressOf(const std::string&) const override {
     return connectors::PostgresAddress{.host = "sim", .port = "5432", .database = "db"};
   }
   Result<std::unique_ptr<connectors::PostgresSession>> Connect(const connectors::PostgresConnection&) override {
+    if (dead_ && dead_()) return Error(Lost());
     WEIR_ASSIGN_OR_RETURN(const uint64_t pid, server_.Connect());
-    return std::make_unique<Session>(server_, pid);
+    return std::make_unique<Session>(server_, pid, dead_);
   }
 
  private:
   SimPostgres& server_;
+  const std::function<bool()> dead_;
 };
 
-std::unique_ptr<connectors::PostgresClientFactory> SimPostgres::NewClientFactory() {
-  return std::make_unique<Factory>(*this);
+std::unique_ptr<connectors::PostgresClientFactory> SimPostgres::NewClientFactory(std::function<bool()> dead) {
+  return std::make_unique<Factory>(*this, std::move(dead));
 }
 
 void SimPostgres::CreateTable(const std::string& name, std::vector<std::string> columns, std::vector<std::string> key) {
@@ -121,6 +125,11 @@ uint64_t SimPostgres::MarkerNumber(const std::string& job) const {
   return std::stoull(CellOf(*marker, "number").value_or("0"));
 }
 
+SimPostgres::Cell SimPostgres::MarkerAttempt(const std::string& job) const {
+  const std::optional<Row> marker = Marker({}, job);
+  return marker.has_value() ? CellOf(*marker, "attempt") : std::nullopt;
+}
+
 void SimPostgres::DeleteMarker(const std::string& job) {
   Apply({.table = kMarkers, .deletes = true, .key = {"job"}, .row = {{"job", job}}});
 }
@@ -133,7 +142,7 @@ void SimPostgres::SetReachable(bool reachable) {
 
 Result<uint64_t> SimPostgres::Connect() {
   RunOrphans();
-  if (!reachable_ || (dead_ && dead_())) return Error(Status::Unavailable("the simulated PostgreSQL can't be reached"));
+  if (!reachable_) return Error(Status::Unavailable("the simulated PostgreSQL can't be reached"));
   backends_[++pids_] = {};
   return pids_;
 }
@@ -170,7 +179,7 @@ void SimPostgres::RunOrphans() {
   }
 }
 
-Result<std::vector<PostgresAnswer>> SimPostgres::Run(uint64_t pid, std::span<const PostgresStatement> all,
+Result<std::vector<PostgresAnswer>> SimPostgres::Run(uint64_t pid, std::span<const PostgresStatement> all, bool lost,
                                                      PostgresRefusal& refusal) {
   RunOrphans();
   const auto found = backends_.find(pid);
@@ -182,8 +191,7 @@ Result<std::vector<PostgresAnswer>> SimPostgres::Run(uint64_t pid, std::span<con
     }
     return {};
   };
-  const bool dead = dead_ && dead_();
-  if (dead || (faults_.lost_one_in > 0 && random_->OneIn(faults_.lost_one_in))) {
+  if (lost || (faults_.lost_one_in > 0 && random_->OneIn(faults_.lost_one_in))) {
     found->second.orphaned = true;
     const uint64_t how = random_->Below(3);
     if (how == 0) End(pid);  // nothing of it came
@@ -321,11 +329,12 @@ bool SimPostgres::LockMarker(uint64_t pid, const std::string& job) {
   return marker_locks_.try_emplace(job, pid).first->second == pid;
 }
 
-SimPostgres::Answer SimPostgres::TakeMarker(uint64_t pid, const std::string& job, const Cell& owner) {
+SimPostgres::Answer SimPostgres::TakeMarker(uint64_t pid, const std::string& job, const Cell& owner, bool keeps_owner) {
   Backend& backend = backends_[pid];
   const std::optional<Row> marker = Marker(backend, job);
   if (!marker.has_value() || CellOf(*marker, "owner") != owner) return Tagged("UPDATE 0");
-  const std::string taken = "owner-" + std::to_string(++owners_);
+  const bool keeps = keeps_owner && owner.has_value();
+  const std::string taken = keeps ? *owner : "owner-" + std::to_string(++owners_);
   backend.transaction->push_back(
       {.table = kMarkers, .key = {"job"}, .row = {{"job", job}, {"owner", taken}, {"backend", std::to_string(pid)}}});
   return OneCell(taken);
@@ -370,8 +379,9 @@ SimPostgres::Answer SimPostgres::RunOnMarkers(uint64_t pid, const PostgresStatem
     return Tagged("INSERT", marker.has_value() ? 0 : 1);
   }
   const Cell owner = Copy(statement.parameters.at(1).text);
-  if (sql.contains("gen_random_uuid")) return TakeMarker(pid, job, owner);
-  if (!marker.has_value() || CellOf(*marker, "owner") != owner) return Tagged("UPDATE 0");
+  if (sql.contains("gen_random_uuid")) return TakeMarker(pid, job, owner, sql.contains("coalesce(owner"));
+  const bool proves = sql.contains("owner = $2");  // a planted bug does not
+  if (!marker.has_value() || (proves && CellOf(*marker, "owner") != owner)) return Tagged("UPDATE 0");
   Row row = {{"job", job}};
   const char* const columns[] = {"storage", "attempt", "number", "id"};
   for (size_t i = 0; i < std::size(columns); ++i) row[columns[i]] = Copy(statement.parameters.at(i + 2).text);

@@ -36,21 +36,22 @@ class SimPostgres {
 
   explicit SimPostgres(std::unique_ptr<Random> random) : random_(std::move(random)) {}
 
-  // Does not outlive the server.
-  std::unique_ptr<connectors::PostgresClientFactory> NewClientFactory();
+  // The clients of one simulated process; does not outlive the server. `dead`: the process is as good as dead, and
+  // nothing more is heard of it.
+  std::unique_ptr<connectors::PostgresClientFactory> NewClientFactory(std::function<bool()> dead = {});
 
   // `name`: "public.t"; all columns are of type text but for the sink's looks.
   void CreateTable(const std::string& name, std::vector<std::string> columns, std::vector<std::string> key);
   std::vector<Row> Rows(const std::string& name) const;  // committed
   // Number of the newest checkpoint whose output is there; 0: none.
   uint64_t MarkerNumber(const std::string& job) const;
+  // Who wrote it; nothing: nobody.
+  Cell MarkerAttempt(const std::string& job) const;
   void DeleteMarker(const std::string& job);
 
   void SetFaults(SimPostgresFaults faults) { faults_ = faults; }
   // False: sessions are lost, and none can be made.
   void SetReachable(bool reachable);
-  // The process that its clients live in is as good as dead: nothing more is heard of it.
-  void SetDead(std::function<bool()> dead) { dead_ = std::move(dead); }
 
  private:
   class Session;
@@ -81,16 +82,16 @@ class SimPostgres {
   using Answer = std::expected<connectors::PostgresAnswer, Refused>;
 
   Result<uint64_t> Connect();
-  // All statements; the first error ends them.
+  // All statements; the first error ends them. `lost`: the client hears no answer.
   Result<std::vector<connectors::PostgresAnswer>> Run(uint64_t pid, std::span<const connectors::PostgresStatement> all,
-                                                      connectors::PostgresRefusal& refusal);
+                                                      bool lost, connectors::PostgresRefusal& refusal);
   Answer RunOne(uint64_t pid, const connectors::PostgresStatement& statement);
   Answer RunTransaction(uint64_t pid, std::string_view sql);
   Answer RunOnMarkers(uint64_t pid, const connectors::PostgresStatement& statement);
   Answer RunOnCatalogue(const connectors::PostgresStatement& statement) const;
   Answer RunInsert(Backend& backend, const connectors::PostgresStatement& statement);
   Answer RunDelete(Backend& backend, const connectors::PostgresStatement& statement);
-  Answer TakeMarker(uint64_t pid, const std::string& job, const Cell& owner);
+  Answer TakeMarker(uint64_t pid, const std::string& job, const Cell& owner, bool keeps_owner);
   void Commit(Backend& backend);
   void Apply(const Write& write);
   // The transaction's view of the job's marker; null: there is none.
@@ -106,7 +107,6 @@ class SimPostgres {
   const std::unique_ptr<Random> random_;
   SimPostgresFaults faults_;
   bool reachable_ = true;
-  std::function<bool()> dead_;
   std::map<std::string, Table> tables_;
   std::map<uint64_t, Backend> backends_;          // by pid
   std::map<std::string, uint64_t> marker_locks_;  // job -> pid
