@@ -221,10 +221,12 @@ class LibpqClientFactory final : public PostgresClientFactory {
  private:
   static Status Settle(PostgresSession& session, const PostgresConnection& connection) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(connection.statement_timeout).count();
-    const std::vector<PostgresStatement> settings = {{"SET TimeZone = 'UTC'"},
-                                                     {"SET DateStyle = 'ISO, YMD'"},
-                                                     {"SET statement_timeout = " + std::to_string(ms)},
-                                                     {"SET idle_in_transaction_session_timeout = '60s'"}};
+    const std::vector<PostgresStatement> settings = {
+        {"SET TimeZone = 'UTC'"},
+        {"SET DateStyle = 'ISO, YMD'"},
+        {"SET statement_timeout = " + std::to_string(ms)},
+        {"SELECT set_config('idle_in_transaction_session_timeout', '60s', false) "
+         "WHERE current_setting('idle_in_transaction_session_timeout')::interval = '0'"}};
     const auto done = session.Execute(settings);
     return done.has_value() ? Status::Ok() : done.error();
   }

@@ -35,6 +35,7 @@ class PostgresServer {
   Status SwapWithBackup();
   // What others reach it by.
   std::string conninfo() const { return "host=" + folder_ + " user=weir dbname=postgres"; }
+  std::string socket_path() const { return folder_ + "/.s.PGSQL.5432"; }
 
   Status Run(const std::string& sql);
   // Its rows, cells joined by '|', "null" for NULL; the error, if it has one.

@@ -11,6 +11,7 @@ if(NOT TARGET weir_kafka_world)
 endif()
 weir_add_library(weir_job_process
   SOURCES
+    ${CMAKE_CURRENT_SOURCE_DIR}/job_copy.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_definitions.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_orders.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_process.cc
@@ -62,5 +63,8 @@ weir_add_test(state_tool_test ${CMAKE_CURRENT_SOURCE_DIR}/state_tool_test.cc
 weir_add_test(job_postgres_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_torture(job_postgres 1200)
+weir_add_test(job_postgres_exact_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_exact_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+weir_add_torture(job_postgres_exact 1200)
 weir_add_test(job_postgres_case_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_case_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)

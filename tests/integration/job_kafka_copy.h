@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/integration/job_copy.h"
 #include "tests/integration/job_definitions.h"
 
 namespace weir::job_test {
 
-class KafkaCopyTest : public testing::Test {
+class KafkaCopyTest : public CopyTest {
  protected:
   KafkaCopyTest() : job_(world_->NewName("job")), in_(world_->NewName("in")), out_(world_->NewName("out")) {
     EXPECT_EQ(world_->CreateTopic(in_, 1).ToString(), "ok");
@@ -33,12 +34,8 @@ class KafkaCopyTest : public testing::Test {
     sink["request-timeout"] = "3s";
     return sink;
   }
-  Weir Begin(Arguments more = {}) {
-    more.insert(more.begin(), {"run", definition_, "--quiet"});
-    return {folder_, std::move(more)};
-  }
-  // Numbers on from the last, all under one key.
-  void Feed(int count) {
+  // All under one key.
+  void Feed(int count) override {
     std::vector<kafka_test::TestRecord> records;
     for (int i = 0; i < count; ++i, ++fed_) records.push_back({.value = Row(fed_)});
     world_->Append(in_, 0, records);
@@ -58,15 +55,13 @@ class KafkaCopyTest : public testing::Test {
   bool ComesOut(size_t rows, Duration limit = std::chrono::seconds(30)) {
     return Eventually(limit, [&] { return Out().size() >= rows; });
   }
-  bool AllOut() { return ComesOut(static_cast<size_t>(fed_)); }
-  std::string Storage() const { return folder_.Path("checkpoints"); }
+  bool AllOut() override { return ComesOut(static_cast<size_t>(fed_)); }
+  void ExpectExact() override { EXPECT_EQ(Out(), Fed()); }
 
   std::unique_ptr<kafka_test::KafkaWorld> world_ = kafka_test::NewRealWorld();
-  JobFolder folder_;
   const std::string job_;
   const std::string in_;
   const std::string out_;
-  std::string definition_;
   int fed_ = 0;
 };
 

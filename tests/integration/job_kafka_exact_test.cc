@@ -19,65 +19,23 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kTakenOver = 4;
 constexpr int kStoppedUnapplied = 5;
 
 bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
 
-class JobKafkaExactTest : public KafkaCopyTest {
- protected:
-  // As it is at one moment: the process stands still meanwhile.
-  void CopyStorage(Weir& owner, const std::string& to) {
-    owner.Signal(SIGSTOP);
-    for (const std::string& file : FilesUnder(Storage())) {
-      if (!std::filesystem::is_regular_file(file)) continue;  // the control socket
-      const std::filesystem::path target = to + file.substr(Storage().size());
-      std::filesystem::create_directories(target.parent_path());
-      std::filesystem::copy_file(file, target);
-    }
-  }
-};
+class JobKafkaExactTest : public KafkaCopyTest {};
 
 TEST_F(JobKafkaExactTest, Scenario18_ACopyWithTheNewestCheckpointTakesOverAndTheOlderProcessEnds) {
   for (int round = 0; round < (Torture() ? 10 : 1) && !HasFailure(); ++round) {
     Weir first = Begin();
     Feed(500);
-    ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << first.Output();
-    const std::string copy = folder_.Path("copy-" + std::to_string(round));
-    CopyStorage(first, copy);
-    Feed(500);
-    Weir second = Begin({"--set", "checkpoint.storage=" + copy});
-    ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << second.Output();
-    first.Signal(SIGCONT);
-    EXPECT_EQ(first.Wait(seconds(30)), kTakenOver) << first.Output();
-    ExpectSays(first.Output(), {"has been taken over"});
-    Feed(500);
-    ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << second.Output();
-    EXPECT_EQ(second.Stop(), kOk) << second.Output();
-    EXPECT_EQ(Out(), Fed());
-    std::filesystem::remove_all(Storage());
-    std::filesystem::rename(copy, Storage());
+    ASSERT_TRUE(AllOut()) << first.Output();
+    first.Freeze();
+    ACopyTakesOver(first);
   }
 }
 
-TEST_F(JobKafkaExactTest, Scenario13_AnOlderCopyIsRefusedAndDisturbsNobody) {
-  Weir first = Begin();
-  Feed(200);
-  ASSERT_TRUE(ComesOut(200)) << first.Output();
-  CopyStorage(first, folder_.Path("copy"));
-  first.Signal(SIGCONT);
-  for (int i = 1; i <= 5; ++i) {  // more checkpoints than are retained
-    Feed(200);
-    ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << first.Output();
-  }
-  const Ended second = RunToEnd(folder_, {"run", definition_, "--set", "checkpoint.storage=" + folder_.Path("copy")});
-  EXPECT_EQ(second.code, kStartRefused) << second.output;
-  ExpectSays(second.output, {"system kafka:", "was not started"});
-  Feed(200);
-  ASSERT_TRUE(ComesOut(static_cast<size_t>(fed_))) << first.Output();
-  EXPECT_EQ(first.Stop(), kOk) << first.Output();
-  EXPECT_EQ(Out(), Fed());
-}
+TEST_F(JobKafkaExactTest, Scenario13_AnOlderCopyIsRefusedAndDisturbsNobody) { AnOlderCopyIsRefused("kafka:"); }
 
 // A process that stood still for longer than its transaction may last: it finds its transaction gone, begins anew from
 // the marker, and nothing is there twice.

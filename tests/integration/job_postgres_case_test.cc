@@ -11,11 +11,7 @@ using std::chrono::seconds;
 using Lines = std::vector<std::string>;
 
 harness::PostgresServer& SharedPostgres() {
-  static const std::unique_ptr<harness::PostgresServer> server = [] {
-    auto started = harness::PostgresServer::Start();
-    EXPECT_TRUE(started.has_value()) << started.error().ToString();
-    return std::move(*started);
-  }();
+  static const std::unique_ptr<harness::PostgresServer> server = harness::StartPostgres();
   return *server;
 }
 

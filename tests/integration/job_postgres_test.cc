@@ -1,11 +1,8 @@
 // Whole jobs into a real PostgreSQL that crashes and comes back, refuses rows, or has lost the job's marker.
 // WEIR_TORTURE=1 crashes it more often.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <iostream>
 
 #include "base/random.h"
 #include "tests/integration/job_definitions.h"
@@ -18,14 +15,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Lines = std::vector<std::string>;
 
-constexpr int kTakenOver = 4;
 constexpr int kOutputWaits = 5;
-
-std::unique_ptr<harness::PostgresServer> StartPostgres() {
-  auto server = harness::PostgresServer::Start();
-  EXPECT_TRUE(server.has_value()) << server.error().ToString();
-  return server.has_value() ? std::move(*server) : nullptr;
-}
 
 class JobPostgresTest : public testing::Test {
  protected:
@@ -44,7 +34,7 @@ class JobPostgresTest : public testing::Test {
   }
   Ended Run(const std::string& definition) { return RunToEnd(folder_, {"run", definition, "--quiet"}); }
 
-  const std::unique_ptr<harness::PostgresServer> postgres_ = StartPostgres();
+  const std::unique_ptr<harness::PostgresServer> postgres_ = harness::StartPostgres();
   JobFolder folder_;
 };
 
@@ -132,53 +122,8 @@ TEST_F(JobPostgresTest, AMarkerThatIsGoneRefusesTheStart) {
   EXPECT_EQ(postgres_->Query("SELECT * FROM t ORDER BY id"), (Lines{"1", "2"}));
 }
 
-// Scenarios 13 and 18: the copy that holds the newest checkpoint takes over, an older one is refused and disturbs
-// nobody.
-TEST_F(JobPostgresTest, OfTwoCopiesTheNewestTakesOverAndAnOlderOneIsRefused) {
-  ASSERT_TRUE(postgres_->Run("CREATE TABLE t (id bigint)").ok());
-  folder_.Write("in-1.jsonl", "");
-  const auto job_in = [&](const std::string& storage) {
-    Json job = TableJob({{"mode", "append"}});
-    job["sources"] = {FileSource(folder_, "in", "in-*.jsonl", true)};
-    job["checkpoint"]["storage"] = folder_.Path(storage);
-    return WriteJob(folder_, job, storage + ".json");
-  };
-  const auto bring = [&](int id) {
-    folder_.Append("in-1.jsonl", "{\"id\":" + std::to_string(id) + "}\n");
-    const Lines wanted = {std::to_string(id) + "|" + std::to_string(id)};
-    EXPECT_TRUE(Eventually(seconds(30), [&] { return postgres_->Query("SELECT max(id), count(*) FROM t") == wanted; }));
-  };
-  const auto copy = [&](const std::string& to) {
-    const std::filesystem::path from = folder_.Path("first");
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(from)) {
-      const std::filesystem::path target = folder_.Path(to) / std::filesystem::relative(entry.path(), from);
-      std::filesystem::create_directories(target.parent_path());
-      if (entry.is_regular_file()) std::filesystem::copy_file(entry.path(), target);  // not the control socket
-    }
-  };
-  Weir first(folder_, {"run", job_in("first"), "--quiet"});
-  bring(1);
-  first.Signal(SIGSTOP);  // so that nothing moves
-  copy("older");
-  first.Signal(SIGCONT);
-  bring(2);
-  bring(3);
-  const Ended refused = RunToEnd(folder_, {"run", job_in("older"), "--quiet"});
-  EXPECT_EQ(refused.code, kStartRefused) << refused.output;
-  bring(4);
-  first.Signal(SIGSTOP);
-  copy("newest");
-  Weir second(folder_, {"run", job_in("newest"), "--quiet"});
-  EXPECT_TRUE(Eventually(seconds(30), [&] { return second.Says("goes on from"); })) << second.Output();
-  first.Signal(SIGCONT);
-  bring(5);
-  EXPECT_EQ(first.Wait(seconds(30)), kTakenOver) << first.Output();
-  bring(6);
-  EXPECT_EQ(second.Stop(), kOk) << second.Output();
-}
-
-// Scenario 12: what waits is named, and the next start applies it.
-TEST_F(JobPostgresTest, AJobStoppedWhileTheServerIsDownLeavesItsOutputToTheNextStart) {
+// What waits is named, and the next start applies it.
+TEST_F(JobPostgresTest, Scenario12_AJobStoppedWhileTheServerIsDownLeavesItsOutputToTheNextStart) {
   ASSERT_TRUE(postgres_->Run("CREATE TABLE t (id bigint)").ok());
   folder_.Write("in-1.jsonl", "{\"id\":1}\n");
   Json job = TableJob({{"mode", "append"}});

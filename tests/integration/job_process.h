@@ -85,6 +85,8 @@ class Weir {
   pid_t pid() const { return process_.pid(); }
   bool Running() { return process_.Running(); }
   void Signal(int number) { process_.Signal(number); }
+  // SIGSTOP, and waits until it stands still.
+  void Freeze() { process_.Pause(); }
   void Kill9();
   // Exit code or minus the signal; nothing: it still runs.
   std::optional<int> Wait(Duration limit);

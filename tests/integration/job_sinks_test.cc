@@ -31,7 +31,7 @@ class JobSinksTest : public KafkaCopyTest {
     more.insert(more.begin(), {"run", WriteJob(folder_, job), "--quiet"});
     return more;
   }
-  void Feed(int count) {
+  void Feed(int count) override {
     std::string lines;
     for (int i = 0; i < count; ++i) lines += Row(fed_++) + "\n";
     folder_.Append("in.jsonl", lines);
@@ -59,7 +59,7 @@ class JobSinksTest : public KafkaCopyTest {
     ExpectSays(weir.Output(), says);
     ExpectExact();
   }
-  void ExpectExact() {
+  void ExpectExact() override {
     EXPECT_EQ(Out(), to_kafka_);
     std::ranges::sort(to_files_);
     EXPECT_EQ(Files(), to_files_);
