@@ -220,6 +220,14 @@ const SystemProgress* CheckpointMetadata::System(std::string_view identity) cons
   return found == systems.end() ? nullptr : &*found;
 }
 
+uint64_t SystemProgress::Rows() const {
+  uint64_t rows = 0;
+  for (const CheckpointOutput& output : later) {
+    for (const Committable& committable : output.committables) rows += committable.rows;
+  }
+  return rows;
+}
+
 bool CheckpointMetadata::IsOrDescendsFrom(UniqueId other) const {
   const auto is_other = [other](const CheckpointId& checkpoint) { return checkpoint.id == other; };
   return id.id == other || std::any_of(restored_from.begin(), restored_from.end(), is_other) ||

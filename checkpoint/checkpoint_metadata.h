@@ -62,6 +62,7 @@ struct SystemProgress {
 
   // The checkpoint in the marker once all of it is applied.
   std::optional<CheckpointId> Target() const;
+  uint64_t Rows() const;  // of `later`
 };
 
 // A split that its enumerator has assigned and that no reader holds yet: in a first checkpoint only.

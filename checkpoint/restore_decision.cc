@@ -60,14 +60,6 @@ std::optional<size_t> PositionOf(const SystemProgress& progress, const std::opti
 
 }  // namespace
 
-uint64_t Rows(const SystemProgress& progress) {
-  uint64_t rows = 0;
-  for (const CheckpointOutput& output : progress.later) {
-    for (const Committable& committable : output.committables) rows += committable.rows;
-  }
-  return rows;
-}
-
 SystemProgress Unconfirmed(const SystemProgress& listed, const std::optional<CheckpointId>& hint) {
   return Behind(listed, hint.has_value() ? PositionOf(listed, hint).value_or(0) : 0);
 }
@@ -164,7 +156,7 @@ class Decider {
       const SystemProgress* listed = facts_.newest->System(system.identity);
       if (listed == nullptr) continue;
       const auto position = PositionOf(*listed, AppliedBy(system.marker));
-      const uint64_t rows = position.has_value() ? Rows(Behind(*listed, *position)) : 0;
+      const uint64_t rows = position.has_value() ? Behind(*listed, *position).Rows() : 0;
       if (rows > 0) {
         Warn(Concat(
             {"system ", system.identity, ": ", std::to_string(rows), " rows that it had not taken are dropped"}));
@@ -390,7 +382,7 @@ class Decider {
       const CheckpointId* hint = HintOf(listed.identity);
       const SystemProgress rest = Unconfirmed(listed, hint == nullptr ? std::nullopt : std::optional(*hint));
       if (defined || rest.later.empty()) continue;
-      const std::string rows = std::to_string(Rows(rest));
+      const std::string rows = std::to_string(rest.Rows());
       if (!request_.drop_output.contains(listed.identity)) {
         return Status::FailedPrecondition(
             Concat({"system ", listed.identity, " is not in the job definition and has not confirmed ", rows,

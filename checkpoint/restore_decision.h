@@ -99,9 +99,8 @@ struct RestoreDecision {
   std::vector<ReportLine> report;
 };
 
-// What waits for a system as far as its hint tells (checkpoint/applied_hint.h), and how many rows that is.
+// What waits for a system as far as its hint tells (checkpoint/applied_hint.h).
 SystemProgress Unconfirmed(const SystemProgress& listed, const std::optional<CheckpointId>& hint);
-uint64_t Rows(const SystemProgress& progress);
 
 // kFailedPrecondition: refused, nothing may be changed. kUnavailable: a system that this start needs can't be reached.
 Result<RestoreDecision> DecideRestore(const RestoreRequest& request, const RestoreFacts& facts);

@@ -43,7 +43,7 @@ void ReportRemovedSystems(const JobDefinition& job, const Connections& connectio
   for (const checkpoint::SystemProgress& listed : plan.checkpoint.systems) {
     if (defined.contains(listed.identity)) continue;
     const auto hint = checkpoint::ReadAppliedHint(connections.file_system(), root, listed.identity);
-    const uint64_t rows = checkpoint::Rows(checkpoint::Unconfirmed(listed, hint));
+    const uint64_t rows = checkpoint::Unconfirmed(listed, hint).Rows();
     plan.match.report.push_back(
         {LogLevel::kInfo, "system " + listed.identity + " is in no sink any more" +
                               (rows == 0 ? ""
