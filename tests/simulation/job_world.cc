@@ -237,12 +237,15 @@ void JobWorld::CheckAcknowledgements() {
 }
 
 bool JobWorld::IsVanishedFolder(const std::string& problem) {
-  const std::string name = "system file:";
-  const size_t begin = problem.find(name);
-  if (!disk_failed_ || begin == std::string::npos || problem.find("has no marker") == std::string::npos) return false;
-  const size_t folder = begin + name.size();
-  const std::string path = problem.substr(folder, problem.find(' ', folder) - folder);
-  return !Exists(*disk_, JoinPath(path, ".weir-random"));
+  const bool names_loss =
+      problem.find("has no marker") != std::string::npos || problem.find("is neither at") != std::string::npos;
+  if (!disk_failed_ || !names_loss) return false;
+  return std::ranges::any_of(job_.sinks, [&](const auto& sink) {
+    const std::string named = "system file:" + sink.first;
+    const bool is_named =
+        problem.find(named + " ") != std::string::npos || problem.find(named + ":") != std::string::npos;
+    return is_named && !Exists(*disk_, JoinPath(sink.first, ".weir-random/marker"));  // a fence makes the folder anew
+  });
 }
 
 // One that must sign did not hear whether it has, or a zombie has fenced it before it could.
