@@ -42,7 +42,7 @@ class JobKafkaCaseTest : public KafkaCopyTest {
   }
   bool MoreCheckpoints(uint64_t count) {
     const uint64_t before = Checkpoints();
-    return Eventually(seconds(30), [&] { return Checkpoints() >= before + count; });
+    return Eventually(seconds(30 + count), [&] { return Checkpoints() >= before + count; });
   }
   void SaveTo(const std::string& folder, Arguments more = {}) {
     more.insert(more.begin(), {"savepoint", definition_, "--to", folder});
