@@ -42,7 +42,9 @@ TEST_P(KafkaClusterConformanceTest, AdminTellsWatermarksOverGapsAndTrimming) {
   world_->AppendIn(transaction, topic, 0, {{.value = "a"}, {.value = "b"}});
   world_->EndTransaction(transaction, true);
   world_->TrimLog(topic, 0, 1);
-  const auto marks = world_->NewAdmin()->QueryWatermarks(std::vector<TopicPartition>{{topic, 0}, {topic, 1}});
+  const std::vector<TopicPartition> asked = {{topic, 0}, {topic, 1}};
+  EXPECT_EQ(world_->CommittedEnds(asked), (std::vector<int64_t>{3, 0}));
+  const auto marks = world_->NewAdmin()->QueryWatermarks(asked);
   ASSERT_TRUE(marks.has_value()) << marks.error().ToString();
   EXPECT_EQ((*marks)[0].low, 1);
   EXPECT_EQ((*marks)[0].high, 3);
