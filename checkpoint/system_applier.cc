@@ -154,8 +154,7 @@ void SystemApplier::Handle(Recovered event) {
   if (!event.marker.has_value()) return Retry(event.marker.error());
   const std::optional<Marker>& marker = *event.marker;
   if (IsTakenOver(marker, ports_.attempt, before_)) {
-    failure_ = Status::Fenced("system " + identity() + " has been taken over by attempt " + marker->attempt.ToString() +
-                              " of storage " + marker->storage.ToString());
+    failure_ = TakenOverBy(*marker);
     return;
   }
   Result<SystemProgress> progress = ProgressFromMarker(progress_, marker);
@@ -196,8 +195,7 @@ void SystemApplier::Handle(Examined event) {
   }
   const std::optional<Marker>& marker = *event.marker;
   if (IsTakenOver(marker, ports_.attempt, before_)) {
-    failure_ = Status::Fenced("system " + identity() + " has been taken over by attempt " + marker->attempt.ToString() +
-                              " of storage " + marker->storage.ToString());
+    failure_ = TakenOverBy(*marker);
   } else {
     failure_ = Status::Internal("system " + identity() + " has lost our transaction; its marker is still ours");
   }
@@ -217,6 +215,11 @@ void SystemApplier::Retry(const Status& cause) {
   retry_at_ = ports_.clock->Now() + std::min(backoff, options_.backoff_max);
   if (failures_ == 1)
     LogWarning(cause.WithContext("system " + identity() + " does not take output, will be retried").ToString());
+}
+
+Status SystemApplier::TakenOverBy(const Marker& marker) const {
+  return Status::Fenced("system " + identity() + " has been taken over by attempt " + marker.attempt.ToString() +
+                        " of storage " + marker.storage.ToString());
 }
 
 void SystemApplier::Confirm(CheckpointId checkpoint) {

@@ -96,6 +96,7 @@ class SystemApplier {
   void Handle(Applied event);
   void Handle(Examined event);
   void Retry(const Status& cause);
+  Status TakenOverBy(const Marker& marker) const;
   void Confirm(CheckpointId checkpoint);
   void Recount();  // after each change of progress_
   Marker MarkerOf(std::optional<CheckpointId> checkpoint) const;

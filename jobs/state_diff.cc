@@ -29,7 +29,7 @@ Status AddEnumerators(const checkpoint::CheckpointMetadata& metadata, StateOverv
     auto snapshot = operators::DecodeEnumeratorSnapshot(bytes);
     if (!snapshot.has_value()) return snapshot.error().WithContext("source \"" + uid + "\"");
     OperatorSummary& source = overview.operators[uid];
-    source.entries["enumerator"] = std::move(snapshot->enumerator);
+    source.entries[std::string(kEnumeratorState)] = std::move(snapshot->enumerator);
     for (auto& [id, position] : snapshot->finished_splits)
       source.entries[std::string(operators::kFinishedPrefix) + id] = std::move(position);
   }

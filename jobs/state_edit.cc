@@ -9,6 +9,7 @@
 #include "base/json_escape.h"
 #include "checkpoint/savepoint.h"
 #include "jobs/position_edit.h"
+#include "jobs/state_text.h"
 #include "operators/runtime/enumerator_host.h"
 #include "operators/runtime/source_head.h"
 
@@ -85,7 +86,7 @@ Status CheckKnownOperator(const checkpoint::CheckpointMetadata& metadata, const 
 
 Status CheckKnownState(const checkpoint::CheckpointMetadata& metadata, const std::string& name,
                        const std::string& state) {
-  if (state == "enumerator" || state.starts_with(kSplitPrefix) || state.starts_with(kFinishedPrefix)) return {};
+  if (state == kEnumeratorState || state.starts_with(kSplitPrefix) || state.starts_with(kFinishedPrefix)) return {};
   std::set<std::string> known;
   for (const auto& vertex : metadata.vertices) {
     for (const auto& subtask : vertex.subtasks) {

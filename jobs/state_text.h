@@ -15,6 +15,9 @@
 
 namespace weir::jobs {
 
+// What an enumerator's own state is called beside its splits' (operators/runtime/source_head.h).
+inline constexpr std::string_view kEnumeratorState = "enumerator";
+
 // Without a line end.
 std::string EntryAsJson(const StateEntry& entry);
 

@@ -58,7 +58,7 @@ class Export {
     for (const auto& [uid, bytes] : state_.metadata().enumerators) {
       auto snapshot = operators::DecodeEnumeratorSnapshot(bytes);
       if (!snapshot.has_value()) return snapshot.error().WithContext(state_.Name() + ", source \"" + uid + "\"");
-      PrintOfEnumerator(uid, "enumerator", snapshot->enumerator);
+      PrintOfEnumerator(uid, std::string(kEnumeratorState), snapshot->enumerator);
       for (const auto& [id, position] : snapshot->finished_splits) {
         PrintOfEnumerator(uid, std::string(operators::kFinishedPrefix) + id, position);
       }

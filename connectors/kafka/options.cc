@@ -133,6 +133,31 @@ std::vector<OptionSpec> StartAndEndOptionSpecs() {
   };
 }
 
+// Of an option that may be absent.
+void CheckTopicName(const Options& options, const std::string& option, Problems& problems) {
+  if (!options.Has(option)) return;
+  const std::string& topic = options.String(option);
+  if (!IsTopicName(topic)) {
+    problems.push_back(
+        {options.PathOf(option), topic, std::string(kTopicNameRule),
+         option + " is " + operators::QuotedExcerpt(topic) + ", which is not " + std::string(kTopicNameRule)});
+  }
+  if (topic == kKafkaMarkerTopic) {
+    problems.push_back({options.PathOf(option), kKafkaMarkerTopic, "another topic",
+                        std::string(kKafkaMarkerTopic) + " holds the markers of exactly-once sinks and nothing else"});
+  }
+}
+
+void CheckDeadLetterTopic(const Options& options, Problems& problems) {
+  const bool wanted = options.String("on-too-large") == "dead-letter";
+  if (wanted != options.Has("dead-letter-topic")) {
+    problems.push_back({options.PathOf("dead-letter-topic"), "", "a topic with on-too-large dead-letter, else none",
+                        wanted ? "on-too-large is dead-letter, and dead-letter-topic is missing"
+                               : "dead-letter-topic is given, and on-too-large is not dead-letter"});
+  }
+  CheckTopicName(options, "dead-letter-topic", problems);
+}
+
 }  // namespace
 
 std::optional<TopicPartition> ParseTopicPartition(std::string_view text) {
@@ -291,35 +316,6 @@ std::vector<OptionSpec> KafkaSinkOptionSpecs() {
   Append(specs, SerializerOptions());
   return specs;
 }
-
-namespace {
-
-// Of an option that may be absent.
-void CheckTopicName(const Options& options, const std::string& option, Problems& problems) {
-  if (!options.Has(option)) return;
-  const std::string& topic = options.String(option);
-  if (!IsTopicName(topic)) {
-    problems.push_back(
-        {options.PathOf(option), topic, std::string(kTopicNameRule),
-         option + " is " + operators::QuotedExcerpt(topic) + ", which is not " + std::string(kTopicNameRule)});
-  }
-  if (topic == kKafkaMarkerTopic) {
-    problems.push_back({options.PathOf(option), kKafkaMarkerTopic, "another topic",
-                        std::string(kKafkaMarkerTopic) + " holds the markers of exactly-once sinks and nothing else"});
-  }
-}
-
-void CheckDeadLetterTopic(const Options& options, Problems& problems) {
-  const bool wanted = options.String("on-too-large") == "dead-letter";
-  if (wanted != options.Has("dead-letter-topic")) {
-    problems.push_back({options.PathOf("dead-letter-topic"), "", "a topic with on-too-large dead-letter, else none",
-                        wanted ? "on-too-large is dead-letter, and dead-letter-topic is missing"
-                               : "dead-letter-topic is given, and on-too-large is not dead-letter"});
-  }
-  CheckTopicName(options, "dead-letter-topic", problems);
-}
-
-}  // namespace
 
 void CheckKafkaSinkOptions(const Options& options, Problems& problems) {
   CheckSerializerOptions(options, problems);

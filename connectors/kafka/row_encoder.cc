@@ -153,11 +153,16 @@ Result<const std::string*> KafkaRowEncoder::TopicOf(const operators::Value* row)
   return last_topic_ = &*found;
 }
 
-Status KafkaRowEncoder::CheckSize(const Pending& row) const {
+size_t KafkaRowEncoder::BytesOf(const Pending& row) const {
   size_t bytes = kRecordOverhead + row.key.size() + row.value.size();
   for (size_t i = row.headers_begin; i < row.headers_end; ++i) {
     bytes += kHeaderOverhead + pending_headers_[i].name.size() + pending_headers_[i].value.size();
   }
+  return bytes;
+}
+
+Status KafkaRowEncoder::CheckSize(const Pending& row) const {
+  const size_t bytes = BytesOf(row);
   if (bytes <= options_.row_bytes_max) return {};
   return Status::InvalidArgument(
       "a row has " + std::to_string(bytes) + " bytes as a record of topic \"" + *row.topic + "\", the limit is " +
@@ -166,21 +171,18 @@ Status KafkaRowEncoder::CheckSize(const Pending& row) const {
 }
 
 void KafkaRowEncoder::MakeDeadLetter(Pending& row, const Status& why) {
-  size_t room = options_.row_bytes_max;
-  const auto take = [&room](size_t bytes) { room -= std::min(room, bytes); };
-  take(kRecordOverhead);
   const auto add_header = [&](std::string_view name, std::string_view value) {
     const size_t begin = text_.size();
     text_ += value;
     pending_headers_.push_back({name, {begin, text_.size(), false}});
-    take(kHeaderOverhead + name.size() + value.size());
   };
   add_header(kDeadLetterTopicHeader, *row.topic);
   add_header(kDeadLetterErrorHeader, why.message());
   row.headers_end = pending_headers_.size();
-  if (row.key.size() > room) row.key = {};
-  take(row.key.size());
-  row.value.end = row.value.begin + std::min(room, row.value.size());
+  const size_t value_bytes = row.value.size();
+  row.value.end = row.value.begin;
+  if (BytesOf(row) > options_.row_bytes_max) row.key = {};
+  row.value.end += std::min(value_bytes, options_.row_bytes_max - std::min(options_.row_bytes_max, BytesOf(row)));
   row.topic = &options_.dead_letter_topic;
 }
 

@@ -65,6 +65,8 @@ class KafkaRowEncoder {
   Status AppendKey(const operators::Value* row, Extent& extent);
   void AppendHeaders(const operators::Value* row);
   Result<const std::string*> TopicOf(const operators::Value* row);
+  // As the client counts a record.
+  size_t BytesOf(const Pending& row) const;
   Status CheckSize(const Pending& row) const;
   void CountTooLarge(const Status& why);
   // Makes the row's record one of the dead letters that keeps within row_bytes_max: a key with no room is left out.

@@ -69,11 +69,7 @@ class KafkaTransactions : public KafkaConformance {
   }
   // The next offset, open transactions counted.
   int64_t End(const std::string& topic) {
-    if (admin_ == nullptr) {
-      connectors::KafkaConnection connection = world_->connection();
-      connection.properties.emplace_back("isolation.level", "read_uncommitted");
-      admin_ = std::move(*world_->factory().NewAdmin(connection, kRequestTimeout));
-    }
+    if (admin_ == nullptr) admin_ = world_->NewUncommittedAdmin(kRequestTimeout);
     return (*admin_->QueryWatermarks(std::vector<TopicPartition>{{topic, 0}}))[0].high;
   }
   // What a reader of committed data sees now: everything below a record that is written for the purpose.

@@ -31,18 +31,23 @@ std::unique_ptr<connectors::KafkaAdmin> KafkaWorld::NewAdmin(Duration timeout) {
   return admin.has_value() ? std::move(*admin) : nullptr;
 }
 
-std::vector<int64_t> KafkaWorld::CommittedEnds(std::span<const connectors::TopicPartition> partitions) {
-  constexpr Duration kPatience = std::chrono::seconds(5);
+std::unique_ptr<connectors::KafkaAdmin> KafkaWorld::NewUncommittedAdmin(Duration timeout) {
   connectors::KafkaConnection uncommitted = connection();
   uncommitted.properties.emplace_back("isolation.level", "read_uncommitted");
-  const auto all = factory().NewAdmin(uncommitted, std::chrono::seconds(10));
+  auto admin = factory().NewAdmin(uncommitted, timeout);
+  EXPECT_TRUE(admin.has_value()) << admin.error().ToString();
+  return admin.has_value() ? std::move(*admin) : nullptr;
+}
+
+std::vector<int64_t> KafkaWorld::CommittedEnds(std::span<const connectors::TopicPartition> partitions) {
+  constexpr Duration kPatience = std::chrono::seconds(5);
+  const auto all = NewUncommittedAdmin();
   const auto committed = NewAdmin();
-  EXPECT_TRUE(all.has_value());
-  if (!all.has_value() || committed == nullptr) return {};
+  if (all == nullptr || committed == nullptr) return {};
   const MonotonicTime start = context().clock->Now();
   while (true) {
     const auto ends = committed->QueryWatermarks(partitions);
-    const auto last = (*all)->QueryWatermarks(partitions);
+    const auto last = all->QueryWatermarks(partitions);
     EXPECT_TRUE(ends.has_value() && last.has_value());
     if (!ends.has_value() || !last.has_value()) return {};
     const bool settled =

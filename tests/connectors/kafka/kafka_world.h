@@ -49,6 +49,8 @@ class KafkaWorld {
   // Waits until `done`, at most 30 s; false if that was not enough.
   bool Until(const std::function<bool()>& done);
   std::unique_ptr<connectors::KafkaAdmin> NewAdmin(Duration timeout = std::chrono::seconds(10));
+  // One that counts open transactions in.
+  std::unique_ptr<connectors::KafkaAdmin> NewUncommittedAdmin(Duration timeout = std::chrono::seconds(10));
   // The next offset of each partition as read_committed has it. The coordinator answers a commit before it has told the
   // partitions: such transactions are waited for, others (of a dead or frozen producer) for 5 s and no longer.
   std::vector<int64_t> CommittedEnds(std::span<const connectors::TopicPartition> partitions);
