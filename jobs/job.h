@@ -79,6 +79,8 @@ class Job {
   };
   Rates rates() const;  // sums since the start; any thread
   const std::vector<std::unique_ptr<operators::Task>>& tasks() const { return tasks_; }
+  // Of what runs outside tasks: enumerators and committers. Any thread.
+  const operators::NamedMetrics& metrics() const { return metrics_; }
 
  private:
   friend class JobBuilder;
@@ -89,6 +91,7 @@ class Job {
   JobPorts ports_;
   std::vector<checkpoint::ReportLine> report_;
 
+  operators::NamedMetrics metrics_;  // of enumerators and committers
   std::unique_ptr<checkpoint::CheckpointStorage> storage_;
   std::vector<std::unique_ptr<operators::Source>> sources_;  // by node; null for others
   std::vector<std::unique_ptr<operators::Sink>> sinks_;      // by node; null for others

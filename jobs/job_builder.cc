@@ -68,6 +68,7 @@ Status JobBuilder::CreateCommitters() {
   context.file_system = job_.ports_.file_system;
   context.output_folder = job_.storage_->OutputFolder();
   context.clock = job_.ports_.clock;
+  context.metrics = &job_.metrics_;
   std::set<std::string> seen;
   for (size_t i = 0; i < job_.sinks_.size(); ++i) {
     const auto& sink = job_.sinks_[i];
@@ -152,6 +153,7 @@ Status JobBuilder::CreateHosts() {
     host.clock = job_.ports_.clock;
     host.workers = job_.ports_.workers;
     host.wakeup = &host_slots_[head]->wakeup();
+    host.metrics = &job_.metrics_;
     JobControl* control = job_.control_.get();
     host.on_failure = [control](const Status& cause) { control->Fail(cause); };  // names the source
     job_.hosts_.push_back(std::make_unique<operators::EnumeratorHost>(std::move(host)));

@@ -65,7 +65,7 @@ void CheckVertex(const RestoreTarget& target, const Vertex& vertex, const Checkp
     const auto saved = checkpoint.enumerators.find(StoredUid(node.id, renamed));
     if (node.kind == NodeKind::kSource) {
       if (saved != checkpoint.enumerators.end()) AddMisfit(node.id, CheckSource(target, node, saved->second), misfits);
-    } else {
+    } else if (node.kind == NodeKind::kOperator) {
       AddMisfit(node.id, CheckOperator(target, vertex, node, *probe), misfits);
     }
   }

@@ -13,6 +13,7 @@ Status Operator::Finish(Output&) { return Status::Ok(); }
 Status SourceReader::HandleEvent(const std::string&) { return Status::Ok(); }
 Status Source::CheckRestored(const std::string&) const { return Status::Ok(); }
 Status SplitEnumerator::HandleEvent(uint32_t, const std::string&) { return Status::Ok(); }
+Status SinkWriter::ProcessWatermark(Watermark /*watermark*/) { return Status::Ok(); }
 Status SinkWriter::Flush() { return Status::Ok(); }
 
 }  // namespace weir::operators

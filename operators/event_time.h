@@ -18,6 +18,16 @@ struct EventTime {
   static constexpr EventTime Max() {
     return {std::numeric_limits<int64_t>::max(), std::numeric_limits<int32_t>::max()};
   }
+  // The neighbours in this order; Min and Max have none but themselves.
+  constexpr EventTime Next() const {
+    if (logical < std::numeric_limits<int32_t>::max()) return {wall_ns, logical + 1};
+    return wall_ns < std::numeric_limits<int64_t>::max() ? EventTime{wall_ns + 1, 0} : *this;
+  }
+  constexpr EventTime Previous() const {
+    if (logical > 0) return {wall_ns, logical - 1};
+    return wall_ns > std::numeric_limits<int64_t>::min() ? EventTime{wall_ns - 1, std::numeric_limits<int32_t>::max()}
+                                                         : *this;
+  }
 };
 
 // No row with a time at or below `time` will follow. The end of the input is Max().

@@ -43,6 +43,8 @@ struct SinkType {
   std::string name;
   std::string doc;
   std::vector<OptionSpec> options;
+  // Whether writers keep rows in state (WriterContext::state). Empty: never.
+  std::function<bool(const Options&)> has_state = {};
   std::function<void(const Options&, Problems& problems)> check = {};
   std::function<Result<std::unique_ptr<Sink>>(const Options&)> create;
 };

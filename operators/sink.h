@@ -18,6 +18,7 @@
 #include "checkpoint/committer.h"
 #include "operators/batch.h"
 #include "operators/metrics.h"
+#include "state/subtask_state.h"
 
 namespace weir::operators {
 
@@ -34,6 +35,8 @@ struct WriterContext {
   WorkerFactory* workers = nullptr;
   Wakeup* wakeup = nullptr;  // wakes this writer's task
   SubtaskMetrics* metrics = nullptr;
+  // The subtask's, if the sink's type says that it has state; PrepareCommit comes before the cut.
+  state::SubtaskState* state = nullptr;
 };
 
 class SinkWriter {
@@ -44,6 +47,8 @@ class SinkWriter {
   virtual bool CanWrite() = 0;
   // Takes the batch over. An error ends the task.
   virtual Status Write(Batch batch) = 0;
+  // Every row with a time at or below `watermark` has been written. Default: nothing.
+  virtual Status ProcessWatermark(Watermark watermark);
   // When nothing more comes for now: pass on what a linger would hold back.
   virtual Status Flush();
   // At a barrier, repeated until it says true: everything written so far is acknowledged by the system (at least once)
@@ -60,6 +65,7 @@ struct CommitterContext {
   FileSystem* file_system = nullptr;
   std::string output_folder = {};  // where the segments of the job's writers are
   const Clock* clock = nullptr;
+  NamedMetrics* metrics = nullptr;  // null: nobody looks
 };
 
 class Sink {

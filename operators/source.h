@@ -80,7 +80,8 @@ struct EnumeratorContext {
   uint32_t parallelism = 1;
   const Clock* clock = nullptr;
   WorkerFactory* workers = nullptr;
-  Wakeup* wakeup = nullptr;  // makes the control thread call Step
+  Wakeup* wakeup = nullptr;         // makes the control thread call Step
+  NamedMetrics* metrics = nullptr;  // null: nobody looks
   std::function<void(uint32_t subtask, std::vector<SourceSplit> splits)> assign_splits;
   std::function<void(uint32_t subtask)> no_more_splits;
   std::function<void(uint32_t subtask, std::string event)> send_event;

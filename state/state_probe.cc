@@ -20,6 +20,7 @@ class StateProbe final : public SubtaskState {
   Status Put(StateId, const EntryKey&, std::string_view) override { return Status::Ok(); }
   Status Delete(StateId, const EntryKey&) override { return Status::Ok(); }
   Status ScanKey(StateId, const EntryKey&, Visitor) override { return Status::Ok(); }
+  Status ScanKeyRange(StateId, const EntryKey&, std::string_view, Visitor) override { return Status::Ok(); }
   Status ScanAll(StateId, Visitor) override { return Status::Ok(); }
   Status PutOperatorEntry(std::string_view, std::string_view, std::string_view) override { return Status::Ok(); }
   Status DeleteOperatorEntry(std::string_view, std::string_view) override { return Status::Ok(); }

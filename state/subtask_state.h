@@ -65,6 +65,9 @@ class SubtaskState {
   using Visitor =
       std::move_only_function<bool(std::string_view key, std::string_view name_space, std::string_view value)>;
   virtual Status ScanKey(StateId state, const EntryKey& key_and_prefix, Visitor visit) = 0;
+  // The same for namespaces in [key_and_first.name_space, behind): what lies before is not looked at, so that a queue
+  // costs nothing for what has left it.
+  virtual Status ScanKeyRange(StateId state, const EntryKey& key_and_first, std::string_view behind, Visitor visit) = 0;
   // All entries of a state, in order of their stored keys: hash, length of the key, key, namespace.
   virtual Status ScanAll(StateId state, Visitor visit) = 0;
 

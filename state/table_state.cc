@@ -170,20 +170,15 @@ class TableState final : public SubtaskState {
   Status ScanKey(StateId state, const EntryKey& key, Visitor visit) override {
     EncodeEntryKey(state, key, key_);
     const std::string first = key_;
-    const std::string behind = BehindPrefix(first).value_or(std::string());
-    std::vector<const Entry*> entries;
-    const auto within = [&](const Entry& entry) { return entry.key().starts_with(first); };
-    if (state.value == kOperatorStateId || std::find(ordered_.begin(), ordered_.end(), state.value) != ordered_.end()) {
-      table_.ScanOrdered(first, [&](const Entry& entry) {
-        if (!within(entry)) return false;
-        entries.push_back(&entry);
-        return true;
-      });
-    } else {
-      entries = table_.SortedEntriesOf(state.value);
-      std::erase_if(entries, [&](const Entry* entry) { return !within(*entry); });
-    }
-    return Merge(std::move(entries), first, behind, state, visit);
+    return ScanBetween(state, first, BehindPrefix(first).value_or(std::string(first.size() + 1, '\xff')), visit);
+  }
+
+  Status ScanKeyRange(StateId state, const EntryKey& key, std::string_view behind, Visitor visit) override {
+    EncodeEntryKey(state, {key.hash, key.key, behind}, key_);
+    const std::string behind_key = key_;
+    EncodeEntryKey(state, key, key_);
+    const std::string first = key_;
+    return ScanBetween(state, first, behind_key, visit);
   }
 
   Status ScanAll(StateId state, Visitor visit) override {
@@ -291,13 +286,29 @@ class TableState final : public SubtaskState {
     return Status::Ok();
   }
 
+  // Entries of one key whose stored keys are in [first, behind).
+  Status ScanBetween(StateId state, const std::string& first, const std::string& behind, Visitor& visit) {
+    std::vector<const Entry*> entries;
+    const auto within = [&](const Entry& entry) { return entry.key() >= first && entry.key() < behind; };
+    if (state.value == kOperatorStateId || std::find(ordered_.begin(), ordered_.end(), state.value) != ordered_.end()) {
+      table_.ScanOrdered(first, [&](const Entry& entry) {
+        if (!within(entry)) return false;
+        entries.push_back(&entry);
+        return true;
+      });
+    } else {
+      entries = table_.SortedEntriesOf(state.value);
+      std::erase_if(entries, [&](const Entry* entry) { return !within(*entry); });
+    }
+    return Merge(std::move(entries), first, behind, state, visit);
+  }
+
   Status Merge(std::vector<const Entry*> entries, std::string_view first, std::string behind, StateId state,
                Visitor& visit) {
     std::unique_ptr<StoreCursor> cursor;
     if (!Complete()) {
       WEIR_ASSIGN_OR_RETURN(cursor, levels_->writer->store().Scan(first));
     }
-    if (behind.empty()) behind.assign(first.size() + 1, '\xff');
     return LevelMerge(std::move(entries), std::move(cursor), std::move(behind), state.value).Visit(visit);
   }
 

@@ -202,6 +202,7 @@ EnumeratorContext EnumeratorHost::MakeContext() {
   context.clock = options_.clock;
   context.workers = options_.workers;
   context.wakeup = options_.wakeup;
+  context.metrics = options_.metrics;
   context.assign_splits = [this](uint32_t subtask, std::vector<SourceSplit> splits) {
     Assign(subtask, std::move(splits));
   };

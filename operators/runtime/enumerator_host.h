@@ -56,6 +56,7 @@ struct EnumeratorHostOptions {
   const Clock* clock = nullptr;
   WorkerFactory* workers = nullptr;
   Wakeup* wakeup = nullptr;                      // of the host's own slot
+  NamedMetrics* metrics = nullptr;               // null: nobody looks
   std::function<void(Status cause)> on_failure;  // once; the host steps no more
   Duration step_interval = std::chrono::seconds(1);
 };

@@ -84,7 +84,14 @@ Status OperatorChain::ProcessWatermark(Watermark watermark) {
         each.uid, each.timers(watermark, [&](const Timer& timer) { return each.instance->OnTimer(timer, link); })));
   }
   outputs_.WriteControl(watermark);
-  return Status::Ok();
+  if (!has_sink()) return Status::Ok();
+  kept_watermark_ = watermark;
+  return kept_.empty() ? PassKeptWatermark() : Status::Ok();
+}
+
+Status OperatorChain::PassKeptWatermark() {
+  if (!kept_watermark_.has_value()) return Status::Ok();
+  return Named(sink_.uid, sink_.writer->ProcessWatermark(*std::exchange(kept_watermark_, std::nullopt)));
 }
 
 Status OperatorChain::Named(const std::string& uid, Status status) {
@@ -123,6 +130,7 @@ Result<bool> OperatorChain::HasRoom() {
     kept_.pop_front();
     WEIR_RETURN_IF_ERROR(WriteToSink(std::move(batch)));
   }
+  WEIR_RETURN_IF_ERROR(PassKeptWatermark());
   return sink_.writer->CanWrite() && outputs_have_room;
 }
 

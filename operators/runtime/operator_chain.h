@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ class OperatorChain {
   // To operators_[position], or behind the last.
   Status PassOn(size_t position, int input, Batch batch);
   Status WriteToSink(Batch batch);
+  Status PassKeptWatermark();
   // Puts the operator's name in front of a failure, unless one behind it has put its own.
   Status Named(const std::string& uid, Status status);
 
@@ -72,6 +74,7 @@ class OperatorChain {
   OutputWriter& outputs_;
   std::vector<std::unique_ptr<Link>> links_;  // links_[i] is the output of operators_[i]
   std::deque<Batch> kept_;                    // for the sink's writer, which could not take them
+  std::optional<Watermark> kept_watermark_;   // the newest, for the sink's writer, behind what is kept
   bool failed_ = false;                       // a failure is on its way up and has its name
   bool unflushed_ = false;                    // the sink's writer has taken rows since its Flush
   SubtaskMetrics* metrics_ = nullptr;

@@ -208,6 +208,12 @@ TEST_P(TableStateTest, ScansMergeTheLevels) {
   ASSERT_OK(state->ScanKey(map, KeyOf("k", "b"), collect));
   EXPECT_EQ(seen, "k/b=stored k/bb=frozen ");
   seen.clear();
+  ASSERT_OK(state->ScanKeyRange(map, KeyOf("k", "bb"), "d", collect));
+  EXPECT_EQ(seen, "k/bb=frozen k/c=live ");
+  seen.clear();
+  ASSERT_OK(state->ScanKeyRange(map, KeyOf("k", "a"), "bb", collect));
+  EXPECT_EQ(seen, "k/b=stored ");
+  seen.clear();
   ASSERT_OK(state->ScanAll(plain, collect));
   EXPECT_EQ(seen, "k/=another state ");
   seen.clear();

@@ -96,11 +96,14 @@ TEST_F(OperatorChainTest, KeepsForTheSinkWhatItCannotTake) {
   EXPECT_FALSE(*chain.HasRoom());
   ASSERT_TRUE(chain.ProcessBatch(0, KeySeqBatch({{"k", 1}})).ok());
   ASSERT_TRUE(chain.ProcessBatch(0, KeySeqBatch({{"k", 2}})).ok());
+  ASSERT_TRUE(chain.ProcessWatermark({EventTime{5, 0}}).ok());
   EXPECT_FALSE(*chain.ReadyForBarrier()) << "rows in front of the barrier are not written";
+  EXPECT_TRUE(world->watermarks.empty()) << "it would pass the rows that are kept";
   EXPECT_EQ(world->written, 0U);
   open = true;
   EXPECT_TRUE(*chain.HasRoom());
   EXPECT_EQ(world->written, 2U);
+  EXPECT_EQ(world->watermarks, (std::vector<std::pair<uint64_t, int64_t>>{{2, 5}}));
   EXPECT_TRUE(*chain.ReadyForBarrier());
   const auto committables = chain.PrepareCommit({1, {}});
   ASSERT_TRUE(committables.has_value());

@@ -281,6 +281,7 @@ struct SinkWorld {
   std::function<bool()> can_write;          // empty: always
   std::function<bool()> ready_for_barrier;  // empty: always
   uint64_t written = 0;
+  std::vector<std::pair<uint64_t, int64_t>> watermarks;  // rows written before each, and its nanoseconds
 };
 
 class CollectingWriter final : public SinkWriter {
@@ -296,6 +297,11 @@ class CollectingWriter final : public SinkWriter {
     rows_.insert(rows_.end(), rows.begin(), rows.end());
     std::lock_guard lock(world_->mutex);
     world_->written += batch.rows();
+    return Status::Ok();
+  }
+  Status ProcessWatermark(Watermark watermark) override {
+    std::lock_guard lock(world_->mutex);
+    world_->watermarks.emplace_back(world_->written, watermark.time.wall_ns);
     return Status::Ok();
   }
   Result<bool> ReadyForBarrier() override { return !world_->ready_for_barrier || world_->ready_for_barrier(); }

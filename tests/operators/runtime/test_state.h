@@ -85,6 +85,9 @@ class TestState final : public state::SubtaskState {
     return Status::Ok();
   }
   Status ScanKey(state::StateId, const state::EntryKey&, Visitor) override { return Status::Ok(); }
+  Status ScanKeyRange(state::StateId, const state::EntryKey&, std::string_view, Visitor) override {
+    return Status::Ok();
+  }
   Status ScanAll(state::StateId, Visitor) override { return Status::Ok(); }
   Status PutOperatorEntry(std::string_view uid, std::string_view name, std::string_view value) override {
     content_.entries[{std::string(uid), std::string(name)}] = value;
