@@ -12,6 +12,7 @@ endfunction()
 
 weir_find_library(rdkafka rdkafka)
 weir_find_library(libpq libpq)
+weir_find_library(curl libcurl)
 weir_find_library(rocksdb rocksdb)
 weir_find_library(simdjson simdjson)
 weir_find_library(nlohmann_json nlohmann_json)

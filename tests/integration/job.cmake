@@ -15,6 +15,7 @@ weir_add_library(weir_job_process
     ${CMAKE_CURRENT_SOURCE_DIR}/job_definitions.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_orders.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_process.cc
+    ${CMAKE_CURRENT_SOURCE_DIR}/parent_child.cc
   LINK weir_kafka_world third_party::nlohmann_json
   PRIVATE_LINK GTest::gtest
 )

@@ -58,6 +58,7 @@ const std::vector<Library>& Libraries() {
   static const std::vector<Library> libraries = {
       {"RocksDB", std::regex("^rocksdb/"), std::regex("^state/rocksdb_[a-z_]+\\.cc$")},
       {"librdkafka", std::regex("^librdkafka/"), std::regex("^connectors/kafka/(rdkafka|mock)_[a-z_]+\\.(h|cc)$")},
+      {"libcurl", std::regex("^curl/"), std::regex("^connectors/http_client\\.cc$")},
       {"libpq", std::regex("^(postgresql/)?libpq|^pg_"), std::regex("^connectors/postgres/libpq_[a-z_]+\\.cc$")},
       {"nlohmann/json", std::regex("^nlohmann/json\\.hpp$"),
        std::regex("^(jobs/(control_socket|json_definition_reader|definition_schema|demo_command|position_edit)|"
