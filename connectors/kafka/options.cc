@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "connectors/format/bad_record.h"
 #include "connectors/format/format.h"
 #include "connectors/kafka/properties.h"
+#include "connectors/kafka/security.h"
 #include "connectors/kafka/topic_pattern.h"
 #include "operators/raw_value.h"
 
@@ -27,7 +29,7 @@ std::optional<T> ParseInteger(std::string_view text) {
 }
 
 std::vector<OptionSpec> ConnectionOptionSpecs() {
-  return {
+  std::vector<OptionSpec> specs = {
       {.name = "bootstrap-servers",
        .type = OptionType::kString,
        .required = true,
@@ -44,6 +46,8 @@ std::vector<OptionSpec> ConnectionOptionSpecs() {
        .min = 100,
        .max = 600'000},
   };
+  std::ranges::move(SecurityOptionSpecs(), std::back_inserter(specs));
+  return specs;
 }
 
 // Offsets by partition under the option `name`: {"orders-0": 42}.

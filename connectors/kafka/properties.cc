@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+
+#include "connectors/kafka/security.h"
 
 namespace weir::connectors {
 namespace {
@@ -62,7 +65,7 @@ bool IsSecretProperty(std::string_view name) {
 
 void CheckProperties(KafkaRole role, const operators::Options& options, KafkaClientFactory& factory,
                      operators::Problems& problems) {
-  if (!options.Has("properties")) return;
+  CheckSecurityOptions(options, problems);
   for (const auto& [name, value] : options.StringMap("properties")) {
     operators::Problem problem;
     problem.path = options.PathOf("properties") + "/" + name;
@@ -84,7 +87,8 @@ void CheckProperties(KafkaRole role, const operators::Options& options, KafkaCli
 KafkaConnection ConnectionFrom(const operators::Options& options) {
   KafkaConnection connection;
   connection.bootstrap_servers = options.String("bootstrap-servers");
-  if (options.Has("properties")) connection.properties = options.StringMap("properties");
+  connection.properties = SecurityProperties(options);
+  std::ranges::move(options.StringMap("properties"), std::back_inserter(connection.properties));
   return connection;
 }
 

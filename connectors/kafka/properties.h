@@ -22,7 +22,7 @@ bool IsSecretProperty(std::string_view name);
 void CheckProperties(KafkaRole role, const operators::Options& options, KafkaClientFactory& factory,
                      operators::Problems& problems);
 
-// The connection of a source's or sink's options: "bootstrap-servers" and "properties".
+// The connection of a source's or sink's options: "bootstrap-servers", "sasl", "tls" and "properties".
 KafkaConnection ConnectionFrom(const operators::Options& options);
 
 }  // namespace weir::connectors

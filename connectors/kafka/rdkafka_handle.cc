@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "connectors/kafka/properties.h"
+#include "connectors/kafka/rdkafka_token.h"
 
 namespace weir::connectors {
 namespace {
@@ -77,6 +78,7 @@ void RdKafkaConfig::Apply(const KafkaConnection& connection) {
   for (const auto& [name, value] : connection.properties) {
     Set(name, value);
     fetch_given = fetch_given || name == "fetch.max.bytes";
+    if (name == "sasl.oauthbearer.config") token_config_ = value;
   }
   if (role_ == KafkaRole::kConsumer && !fetch_given) {
     // librdkafka refuses a fetch that is smaller than one message may be.
@@ -116,10 +118,15 @@ std::string RdKafkaConfig::Get(const std::string& name) const {
 Result<rd_kafka_t*> RdKafkaConfig::NewClient(rd_kafka_type_t type, void* opaque) {
   if (!status_.ok()) return Error(status_);
   rd_kafka_conf_set_opaque(raw(), opaque);
+  PrepareTokens(raw(), token_config_);
   std::array<char, 512> reason{};
   rd_kafka_t* client = rd_kafka_new(type, raw(), reason.data(), reason.size());
   if (client == nullptr) return Error(Status::InvalidArgument(std::string("Kafka client: ") + reason.data()));
   (void)conf_.release();  // the client owns it now
+  if (Status served = ServeTokens(client, token_config_); !served.ok()) {
+    rd_kafka_destroy(client);
+    return Error(std::move(served));
+  }
   return client;
 }
 

@@ -42,6 +42,7 @@ class RdKafkaConfig {
   KafkaRole role_;
   RdKafkaPtr<rd_kafka_conf_t> conf_;
   Status status_;
+  std::string token_config_;  // secret
 };
 
 // Tells what the client last complained about, for a message: filled by the error callback, read on the same thread.
