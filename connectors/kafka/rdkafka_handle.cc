@@ -135,6 +135,13 @@ void RecordRdKafkaError(rd_kafka_t* client, int error, const char* reason, void*
   auto* record = static_cast<RdKafkaComplaint*>(complaint);
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && !record->text.empty()) return;
   record->text = reason;
+  // They want the nonce as RFC 5802 has it, which librdkafka repeats in part before 2.6.1.
+  constexpr int kScramMended = 0x02060100;
+  if (error == RD_KAFKA_RESP_ERR__AUTHENTICATION && rd_kafka_version() < kScramMended &&
+      record->text.find("SCRAM") != std::string::npos) {
+    record->text += std::string("; brokers of Kafka 4 refuse every SCRAM of librdkafka before 2.6.1, and this is ") +
+                    rd_kafka_version_str();
+  }
   (void)client;
 }
 

@@ -118,7 +118,12 @@ KafkaBroker::~KafkaBroker() {
 
 std::string KafkaBroker::bootstrap() const { return "127.0.0.1:" + std::to_string(port_); }
 
-Result<std::unique_ptr<KafkaBroker>> KafkaBroker::Start(std::vector<std::pair<std::string, std::string>> properties) {
+std::string KafkaBroker::bootstrap(const std::string& listener) const {
+  return "127.0.0.1:" + std::to_string(listener_ports_.at(listener));
+}
+
+Result<std::unique_ptr<KafkaBroker>> KafkaBroker::Start(std::vector<std::pair<std::string, std::string>> properties,
+                                                        const std::vector<KafkaListener>& listeners) {
   const std::string library = LibraryFolder();
   std::error_code ignored;
   if (std::filesystem::is_empty(library, ignored) || ignored) {
@@ -130,21 +135,29 @@ Result<std::unique_ptr<KafkaBroker>> KafkaBroker::Start(std::vector<std::pair<st
   WEIR_ASSIGN_OR_RETURN(const int controller_port, FreePort());
   WEIR_ASSIGN_OR_RETURN(std::string folder, NewFolder());
   std::unique_ptr<KafkaBroker> broker(new KafkaBroker(library, std::move(folder), port, controller_port));
-  WEIR_RETURN_IF_ERROR(broker->Format(properties));
+  WEIR_RETURN_IF_ERROR(broker->Format(properties, listeners));
   WEIR_RETURN_IF_ERROR(broker->Restart());
   return broker;
 }
 
-Status KafkaBroker::Format(const std::vector<std::pair<std::string, std::string>>& properties) {
+Status KafkaBroker::Format(const std::vector<std::pair<std::string, std::string>>& properties,
+                           const std::vector<KafkaListener>& listeners) {
+  std::string more;
+  std::string protocols;
+  for (const KafkaListener& listener : listeners) {
+    WEIR_ASSIGN_OR_RETURN(listener_ports_[listener.name], FreePort());
+    more += "," + listener.name + "://" + bootstrap(listener.name);
+    protocols += "," + listener.name + ":" + listener.protocol;
+  }
   const std::string configuration = folder_ + "/server.properties";
   {
     std::ofstream out(configuration);
     const std::string controller = "127.0.0.1:" + std::to_string(controller_port_);
     out << "process.roles=broker,controller\nnode.id=1\n"
         << "controller.quorum.voters=1@" << controller << "\n"
-        << "listeners=PLAINTEXT://" << bootstrap() << ",CONTROLLER://" << controller << "\n"
-        << "advertised.listeners=PLAINTEXT://" << bootstrap() << "\n"
-        << "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT\n"
+        << "listeners=PLAINTEXT://" << bootstrap() << ",CONTROLLER://" << controller << more << "\n"
+        << "advertised.listeners=PLAINTEXT://" << bootstrap() << more << "\n"
+        << "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT" << protocols << "\n"
         << "controller.listener.names=CONTROLLER\ninter.broker.listener.name=PLAINTEXT\n"
         << "log.dirs=" << folder_ << "/data\n"
         << "offsets.topic.replication.factor=1\noffsets.topic.num.partitions=4\n"
@@ -161,16 +174,17 @@ Status KafkaBroker::Format(const std::vector<std::pair<std::string, std::string>
         << "controlled.shutdown.enable=true\n";
     for (const auto& [name, value] : properties) out << name << "=" << value << "\n";
   }
+  return RunTool({"kafka.tools.StorageTool", "format", "-t", NewClusterId(), "-c", configuration});
+}
+
+Status KafkaBroker::RunTool(const std::vector<std::string>& arguments) {
   ChildProcess::Options options;
   options.arguments = JavaCommand(library_, 256);
-  const std::array<std::string, 6> rest = {
-      "kafka.tools.StorageTool", "format", "-t", NewClusterId(), "-c", configuration};
-  options.arguments.insert(options.arguments.end(), rest.begin(), rest.end());
+  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
   options.output_path = folder_ + "/server.log";
-  WEIR_ASSIGN_OR_RETURN(ChildProcess format, ChildProcess::Start(options));
-  const std::optional<int> code = format.Wait(kStartLimit);
-  if (code == 0) return Status::Ok();
-  return Status::Internal("formatting the broker's folder failed:\n" + LastOutput());
+  WEIR_ASSIGN_OR_RETURN(ChildProcess tool, ChildProcess::Start(options));
+  if (tool.Wait(kStartLimit) == 0) return Status::Ok();
+  return Status::Internal(arguments.front() + " failed:\n" + LastOutput());
 }
 
 Status KafkaBroker::Restart() {

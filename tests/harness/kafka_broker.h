@@ -8,6 +8,7 @@
 // Such a program is registered with weir_add_test(... WHOLE), so that its cases share one process. One thread.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,16 +20,27 @@
 
 namespace weir::harness {
 
+// One more way in, beside the plain one: its name and its security protocol (SSL, SASL_SSL, SASL_PLAINTEXT).
+struct KafkaListener {
+  std::string name;  // in capitals; properties of its own begin with listener.name.<name in small letters>.
+  std::string protocol;
+};
+
 class KafkaBroker {
  public:
   // Formats a temporary folder, starts a broker in it, waits until it answers (about 4 s). `properties` are added to
   // those that make one node work.
-  static Result<std::unique_ptr<KafkaBroker>> Start(std::vector<std::pair<std::string, std::string>> properties = {});
+  static Result<std::unique_ptr<KafkaBroker>> Start(std::vector<std::pair<std::string, std::string>> properties = {},
+                                                    const std::vector<KafkaListener>& listeners = {});
   // Kills it and removes the folder.
   ~KafkaBroker();
 
   // "127.0.0.1:<port>", the same for the whole life.
   std::string bootstrap() const;
+  // The same through one of the listeners.
+  std::string bootstrap(const std::string& listener) const;
+  // Runs a program of the broker's jars, e.g. kafka.admin.ConfigCommand, and waits for its end.
+  Status RunTool(const std::vector<std::string>& arguments);
   const std::string& folder() const { return folder_; }
 
   // Asks it to shut down and waits.
@@ -48,7 +60,8 @@ class KafkaBroker {
 
  private:
   KafkaBroker(std::string library, std::string folder, int port, int controller_port);
-  Status Format(const std::vector<std::pair<std::string, std::string>>& properties);
+  Status Format(const std::vector<std::pair<std::string, std::string>>& properties,
+                const std::vector<KafkaListener>& listeners);
   Status Launch();
   Status AwaitAnswer();
   Status AwaitTopic(const std::string& name, int partitions);
@@ -59,6 +72,7 @@ class KafkaBroker {
   const std::string folder_;
   const int port_;
   const int controller_port_;
+  std::map<std::string, int> listener_ports_;  // set by Format
   std::optional<ChildProcess> process_;
 };
 
