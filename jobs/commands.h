@@ -93,6 +93,9 @@ ExitCode StateSetOffsetCommand(const StateEditArguments& arguments, const StateO
 ExitCode StateDropOperatorCommand(const StateEditArguments& arguments, const std::string& uid);
 ExitCode StateRenameOperatorCommand(const StateEditArguments& arguments, const std::string& from,
                                     const std::string& to);
+// `words`: a replicator's command line, as one word or as many. The definition goes to standard output, what differs
+// here to standard error. kBadUsage: what has no equal, or is not understood; no definition then.
+ExitCode ImportReplicatorCommand(const std::vector<std::string>& words);
 // The JSON schema of definitions, as published in jobs/job.schema.json.
 ExitCode SchemaCommand();
 ExitCode ListFaultSitesCommand();

@@ -1,4 +1,4 @@
-// `weir validate` and `weir schema`, and the reading of definitions that `weir run` shares.
+// `weir validate`, `weir import` and `weir schema`, and the reading of definitions that `weir run` shares.
 #include "jobs/definition_command.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "base/file_system.h"
 #include "base/process.h"
 #include "jobs/definition_schema.h"
+#include "jobs/import_replicator.h"
 
 namespace weir::jobs {
 
@@ -43,6 +44,24 @@ ExitCode ValidateCommand(const DefinitionArguments& arguments) {
   std::cout << arguments.path << ": ok, job \"" << parsed->job.name << "\" with " << parsed->job.nodes.size()
             << " nodes\n";
   return ExitCode::kOk;
+}
+
+ExitCode ImportReplicatorCommand(const std::vector<std::string>& words) {
+  std::vector<std::string> taken = words;
+  // One word is a whole command line between quotes.
+  if (words.size() == 1 && words[0].find_first_of(" \t\n") != std::string::npos) {
+    taken.clear();
+    if (!SplitWords(words[0], taken)) {
+      std::cerr << "weir: the command line has a quote that is not closed\n";
+      return ExitCode::kBadUsage;
+    }
+  }
+  if (!taken.empty() && !taken[0].starts_with("-") && taken[0] != "kafka") taken.erase(taken.begin());  // the program
+  const ImportedJob job = ImportReplicator(taken);
+  for (const std::string& note : job.notes) std::cerr << note << "\n";
+  for (const std::string& problem : job.problems) std::cerr << "weir: " << problem << "\n";
+  std::cout << job.definition;
+  return job.problems.empty() ? ExitCode::kOk : ExitCode::kBadUsage;
 }
 
 ExitCode SchemaCommand() {

@@ -32,6 +32,7 @@ constexpr const char* kUsage =
     "  weir validate JOB [options]  check a definition and report every problem\n"
     "  weir plan JOB [--from PATH]  what a start from a checkpoint would restore, drop or refuse\n"
     "  weir state VERB PATH ...     look into a checkpoint or savepoint, compare, export, edit: weir state --help\n"
+    "  weir import replicator ...   a command line of CockroachDB's replicator as a definition\n"
     "  weir schema                  print the JSON schema of definitions\n"
     "  weir demo [options]          the main job on an embedded Kafka mock, killed and restored\n"
     "  weir VERB --help             what a verb takes\n"
@@ -396,6 +397,10 @@ int Dispatch(const std::string& self, const std::string& verb, const std::vector
   if (verb == "schema") return Code(SchemaCommand());
   if (verb == "demo") return Demo(words, self, *signals);
   if (verb == "--list-fault-sites") return Code(ListFaultSitesCommand());
+  if (verb == "import") {
+    if (words.empty() || words[0] != "replicator") return Usage("weir import replicator '<its command line>'");
+    return Code(ImportReplicatorCommand({words.begin() + 1, words.end()}));
+  }
   if (verb == "--version") {
     std::cout << "weir " << WEIR_VERSION << "\n";
     return 0;
