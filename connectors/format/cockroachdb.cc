@@ -16,6 +16,10 @@ using operators::ValueType;
 // Far behind any member of an object: a look-up that predicts nothing.
 constexpr size_t kNoPosition = SIZE_MAX;
 
+std::optional<EventTime> HlcOf(const Value& value) {
+  return value.type() == ValueType::kString ? ParseHlc(value.text()) : std::nullopt;
+}
+
 Status BadTime(std::string_view member, const Value& value) {
   std::string message = "member ";
   message += member;
@@ -34,7 +38,7 @@ CockroachdbDeserializer::CockroachdbDeserializer(const operators::Options& optio
       metadata_(options),
       shape_(metadata_.columns(), options.Strings("columns")),
       members_{JsonMember{.name = "after", .shape = &shape_}, JsonMember{.name = "before", .shape = &shape_},
-               JsonMember{.name = "updated"}, JsonMember{.name = "resolved"}} {}
+               JsonMember{.name = "updated"}, JsonMember{.name = "mvcc_timestamp"}, JsonMember{.name = "resolved"}} {}
 
 Status CockroachdbDeserializer::Deserialize(const RawRecord& record, RowCollector& collector) {
   if (!record.value.has_value()) return Status::Ok();
@@ -44,7 +48,7 @@ Status CockroachdbDeserializer::Deserialize(const RawRecord& record, RowCollecto
   JsonMember& after = members_[kAfter];
   JsonMember& before = members_[kBefore];
   if (after.value.absent() && !members_[kResolved].value.absent()) return PutResolved(collector);
-  WEIR_ASSIGN_OR_RETURN(const EventTime time, TimeOf(record));
+  WEIR_ASSIGN_OR_RETURN(const RowTime time, TimeOf(record));
   if (before.value.has_text() && !before.is_row)
     return Status::InvalidArgument("member before is neither an object nor null");
   if (after.is_row) {
@@ -66,27 +70,27 @@ Status CockroachdbDeserializer::Deserialize(const RawRecord& record, RowCollecto
 }
 
 Status CockroachdbDeserializer::PutResolved(RowCollector& collector) {
-  const Value& resolved = members_[kResolved].value;
-  const std::optional<EventTime> time =
-      resolved.type() == ValueType::kString ? ParseHlc(resolved.text()) : std::nullopt;
-  if (!time.has_value()) return BadTime("resolved", resolved);
-  collector.PutWatermark(*time);
+  const std::optional<EventTime> time = HlcOf(members_[kResolved].value);
+  if (!time.has_value()) return BadTime("resolved", members_[kResolved].value);
+  // What is resolved is all below it. Zero says nothing, and has no time before it that could be written down.
+  if (*time != EventTime{0, 0}) collector.PutWatermark(time->Previous());
   return Status::Ok();
 }
 
-Result<EventTime> CockroachdbDeserializer::TimeOf(const RawRecord& record) const {
+Result<CockroachdbDeserializer::RowTime> CockroachdbDeserializer::TimeOf(const RawRecord& record) const {
   constexpr int64_t kNsPerMs = 1'000'000;
-  const Value& updated = members_[kUpdated].value;
-  if (updated.missing()) {
-    if (record.timestamp_ms < 0) return EventTime::Min();
-    return EventTime{.wall_ns = record.timestamp_ms * kNsPerMs, .logical = 0};
+  for (const size_t clock : {kUpdated, kMvccTimestamp}) {
+    const JsonMember& member = members_[clock];
+    if (member.value.missing()) continue;
+    const std::optional<EventTime> time = HlcOf(member.value);
+    if (!time.has_value()) return Error(BadTime(member.name, member.value));
+    return RowTime{*time, RowClock::kChangefeed};
   }
-  const std::optional<EventTime> time = updated.type() == ValueType::kString ? ParseHlc(updated.text()) : std::nullopt;
-  if (!time.has_value()) return Error(BadTime("updated", updated));
-  return *time;
+  if (record.timestamp_ms < 0) return RowTime{};
+  return RowTime{{.wall_ns = record.timestamp_ms * kNsPerMs, .logical = 0}, RowClock::kRecord};
 }
 
-Status CockroachdbDeserializer::PutDeletion(const RawRecord& record, EventTime time, RowCollector& collector) {
+Status CockroachdbDeserializer::PutDeletion(const RawRecord& record, RowTime time, RowCollector& collector) {
   if (!members_[kBefore].is_row) WEIR_RETURN_IF_ERROR(ReadKey(record, collector));
   JsonMember* const rows[] = {&members_[kBefore]};
   constexpr RowKind kKinds[] = {RowKind::kDelete};
@@ -122,13 +126,13 @@ Status CockroachdbDeserializer::ReadKey(const RawRecord& record, RowCollector& c
 }
 
 void CockroachdbDeserializer::Put(std::span<JsonMember* const> rows, std::span<const RowKind> kinds,
-                                  const RawRecord& record, EventTime time, RowCollector& collector) {
+                                  const RawRecord& record, RowTime time, RowCollector& collector) {
   std::array<CollectedRow, RowCollector::kRowsOfRecordMax> collected;
   for (size_t i = 0; i < rows.size(); ++i) {
     metadata_.Fill(record, members_[kUpdated].value, ValueType::kJson, collector.arena(), rows[i]->row);
     collected[i] = {kinds[i], rows[i]->row};
   }
-  collector.PutRows(shape_.schema(), time, {collected.data(), rows.size()});
+  collector.PutRows(shape_.schema(), time.time, {collected.data(), rows.size()}, time.clock);
 }
 
 }  // namespace weir::connectors

@@ -48,10 +48,11 @@ bool ParseDigits(std::string_view text, T& number) {
 std::optional<operators::EventTime> ParseHlc(std::string_view text) {
   const size_t point = text.find('.');
   operators::EventTime time{.wall_ns = 0, .logical = 0};
-  if (!ParseDigits(text.substr(0, point), time.wall_ns)) return std::nullopt;
-  if (point == std::string_view::npos) return time;
+  if (point == std::string_view::npos || !ParseDigits(text.substr(0, point), time.wall_ns)) return std::nullopt;
+  if (text.front() == '0' && point > 1) return std::nullopt;
   const std::string_view logical = text.substr(point + 1);
-  if (logical.size() != kLogicalDigits || !ParseDigits(logical, time.logical)) return std::nullopt;
+  if (logical.size() == kLogicalDigits) return ParseDigits(logical, time.logical) ? std::optional(time) : std::nullopt;
+  if (logical.empty() || logical.find_first_not_of('0') != std::string_view::npos) return std::nullopt;
   return time;
 }
 

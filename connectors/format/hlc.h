@@ -10,7 +10,9 @@
 
 namespace weir::connectors {
 
-// Nothing unless `text` is one; the point and the logical part may be missing together.
+// Nothing unless `text` is one: decimal digits without a sign or a leading zero, one point, and a logical part of ten
+// digits. A logical part of zero may be spelled with any number of zeros ("1.0"), because any other way to fill up or
+// to cut off ten digits would change its value.
 std::optional<operators::EventTime> ParseHlc(std::string_view text);
 void AppendHlc(operators::EventTime time, std::string& out);
 

@@ -50,7 +50,7 @@ operators::Arena& RowCollector::arena() {
   return batch_.arena();
 }
 
-void RowCollector::PutRows(const SchemaPtr& schema, EventTime time, std::span<const CollectedRow> rows) {
+void RowCollector::PutRows(const SchemaPtr& schema, EventTime time, std::span<const CollectedRow> rows, RowClock) {
   WEIR_CHECK_LE(rows.size(), kRowsOfRecordMax);
   const bool fits = batch_.schema() == schema && batch_.capacity() - batch_.rows() >= rows.size();
   Batch old;  // keeps the text of `rows` until it is copied

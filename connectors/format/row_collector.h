@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,12 @@ namespace weir::connectors {
 struct CollectedRow {
   operators::RowKind kind = operators::RowKind::kInsert;
   std::span<const operators::Value> values;  // one for each column of the schema
+};
+
+// Whose clock a row's time is.
+enum class RowClock : uint8_t {
+  kRecord,      // the outside system's time of the record, or none
+  kChangefeed,  // the changefeed's own: comparable with resolved timestamps and with the times of other rows
 };
 
 class RowCollector {
@@ -47,8 +54,10 @@ class RowCollector {
   std::string_view CopyPadded(std::string_view text);
   // For text that is made while a record is read: between CopyPadded and PutRows.
   operators::Arena& arena();
-  // At most kRowsOfRecordMax rows of one record, which stay together in one batch.
-  void PutRows(const operators::SchemaPtr& schema, operators::EventTime time, std::span<const CollectedRow> rows);
+  // At most kRowsOfRecordMax rows of one record, which stay together in one batch. Only a time by the changefeed's
+  // clock may decide that a row is stale or outside of a range.
+  void PutRows(const operators::SchemaPtr& schema, operators::EventTime time, std::span<const CollectedRow> rows,
+               RowClock clock = RowClock::kRecord);
   // Emitted behind all rows collected so far, at the latest by Flush; of several the greatest.
   void PutWatermark(operators::EventTime time);
 

@@ -43,7 +43,7 @@ void FillOrder(const Order& order, operators::Arena& arena, operators::Value* ro
 // Append the changefeed's message and its key.
 void AppendOrderMessage(const Order& order, std::string& out);
 void AppendOrderKey(const Order& order, std::string& out);
-// What the changefeed sends once in a while: no later row has a time at or below `time`.
+// What the changefeed sends once in a while: no later row has a time below `time`.
 void AppendResolvedMessage(operators::EventTime time, std::string& out);
 
 }  // namespace weir::connectors
