@@ -1,14 +1,17 @@
 #include "connectors/format/format.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "connectors/format/cockroachdb.h"
+#include "connectors/format/cockroachdb_options.h"
 #include "connectors/format/debezium_json.h"
 #include "connectors/format/json_format.h"
 #include "connectors/format/json_writer.h"
 #include "connectors/format/record_metadata.h"
+#include "connectors/format/schema_registry.h"
 
 namespace weir::connectors {
 namespace {
@@ -71,55 +74,46 @@ Status NoSuchColumn(std::string_view option, std::string_view column, const oper
 }
 
 std::vector<OptionSpec> DeserializerOptions() {
-  return {
+  std::vector<OptionSpec> specs = {
       {.name = "format",
        .type = OptionType::kEnum,
        .default_text = "json",
        .doc = "How a record's value is read: one JSON object, the bytes as they are (column value), or a CockroachDB "
               "changefeed message.",
        .choices = {"json", "raw", "cockroachdb"}},
-      {.name = "envelope",
-       .type = OptionType::kEnum,
-       .default_text = "wrapped",
-       .doc = "The changefeed's envelope (cockroachdb).",
-       .choices = {"wrapped"}},
       {.name = "columns",
        .type = OptionType::kStringList,
        .default_text = "[]",
        .doc = "The members to read (json, cockroachdb); empty: all that turn up."},
-      {.name = "key-columns",
-       .type = OptionType::kStringList,
-       .default_text = "[]",
-       .doc = "Names of the record key's values, for deletions of a changefeed without diff (cockroachdb)."},
       MetadataOption()};
+  std::ranges::move(CockroachdbOptionSpecs(), std::back_inserter(specs));
+  return specs;
 }
 
 void CheckDeserializerOptions(const Options& options, operators::Problems& problems) {
   const std::string& format = options.String("format");
   CheckMetadata(options, format == "cockroachdb", problems);
-  if (format == "raw" && !options.Strings("columns").empty()) {
+  CheckCockroachdbOptions(options, format == "cockroachdb", problems);
+  std::vector<std::string> columns = options.Strings("columns");
+  if (format == "raw" && !columns.empty()) {
     problems.push_back(
         {options.PathOf("columns"), "", "no columns", "format raw has one column, value: columns can't choose"});
   }
-  if (format != "cockroachdb" && !options.Strings("key-columns").empty()) {
-    problems.push_back({options.PathOf("key-columns"), "", "format cockroachdb",
-                        "key-columns belongs to format cockroachdb, the format here is " + format});
-  }
-  for (const char* name : {"columns", "key-columns"}) {
-    std::vector<std::string> names = options.Strings(name);
-    std::sort(names.begin(), names.end());
-    if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
-      problems.push_back(
-          {options.PathOf(name), *twice, "each name once", std::string(name) + " has \"" + *twice + "\" twice"});
-    }
+  std::ranges::sort(columns);
+  if (const auto twice = std::ranges::adjacent_find(columns); twice != columns.end()) {
+    problems.push_back({options.PathOf("columns"), *twice, "each name once", "columns has \"" + *twice + "\" twice"});
   }
 }
 
 Result<std::unique_ptr<Deserializer>> NewDeserializer(const Options& options) {
   const std::string& format = options.String("format");
-  if (format == "cockroachdb") return std::make_unique<CockroachdbDeserializer>(options);
   if (format == "raw") return std::make_unique<RawDeserializer>(options);
-  return std::make_unique<JsonDeserializer>(options);
+  if (format == "json") return std::make_unique<JsonDeserializer>(options);
+  std::unique_ptr<SchemaSource> schemas;
+  if (options.Has("schema-registry")) {
+    schemas = NewSchemaRegistry(ParseSchemaRegistryOptions(options.Object("schema-registry")));
+  }
+  return std::make_unique<CockroachdbDeserializer>(options, std::move(schemas));
 }
 
 std::vector<OptionSpec> SerializerOptions() {

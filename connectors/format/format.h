@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,12 @@
 
 namespace weir::connectors {
 
+// A header of a Kafka record. No value: null.
+struct RecordHeader {
+  std::string_view name;
+  std::optional<std::string_view> value;
+};
+
 // A record as the outside system gave it: views that live during the call.
 struct RawRecord {
   std::string_view topic;  // a file source: the file's path
@@ -28,6 +35,7 @@ struct RawRecord {
   int64_t timestamp_ms = -1;  // since 1970-01-01T00:00:00Z; -1: none
   std::optional<std::string_view> key = {};
   std::optional<std::string_view> value = {};  // nothing: a tombstone. Not the same as an empty value.
+  std::span<const RecordHeader> headers = {};  // only where Deserializer::reads_headers
 };
 
 class Deserializer {
@@ -37,6 +45,8 @@ class Deserializer {
   // - the message says what and at which byte - and no row of it was put; the source's policy decides. Any other error
   // ends the task.
   virtual Status Deserialize(const RawRecord& record, RowCollector& collector) = 0;
+  // Whether it looks at a record's headers, which cost the source something.
+  virtual bool reads_headers() const { return false; }
 };
 
 class Serializer {
@@ -47,7 +57,7 @@ class Serializer {
   virtual Status Append(const operators::Batch& batch, size_t row, std::string& out) = 0;
 };
 
-// The options that a source type adds to its own: format, envelope, columns, key-columns, metadata.
+// The options that a source type adds to its own: format, columns, metadata and those of a changefeed.
 std::vector<operators::OptionSpec> DeserializerOptions();
 void CheckDeserializerOptions(const operators::Options& options, operators::Problems& problems);
 Result<std::unique_ptr<Deserializer>> NewDeserializer(const operators::Options& options);

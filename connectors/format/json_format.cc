@@ -3,8 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "connectors/format/json_text.h"
-
 namespace weir::connectors {
 namespace {
 
@@ -19,16 +17,9 @@ EventTime TimeOfRecord(const RawRecord& record) {
   return {.wall_ns = record.timestamp_ms * kNsPerMs, .logical = 0};
 }
 
-// Keys are anything: text where they are UTF-8.
-ValueType KeyType(const RawRecord& record) {
-  if (!record.key.has_value()) return ValueType::kString;
-  std::string_view rest = *record.key;
-  while (!rest.empty()) {
-    const size_t length = Utf8SequenceLength(rest);
-    if (length == 0) return ValueType::kBytes;
-    rest.remove_prefix(length);
-  }
-  return ValueType::kString;
+MessageMetadata MetadataOf(const RawRecord& record, const RecordMetadata& metadata, operators::Arena& arena) {
+  if (!record.key.has_value() || !metadata.wants(RecordMetadata::Field::kKey)) return {};
+  return {.key = Value::Text(TextOrBytes(*record.key), arena.Copy(*record.key)), .updated = {}, .table = {}};
 }
 
 operators::SchemaPtr RawSchema(std::vector<std::string> columns) {
@@ -47,7 +38,7 @@ Status JsonDeserializer::Deserialize(const RawRecord& record, RowCollector& coll
     return Status::InvalidArgument("the value is empty: neither a JSON object nor a tombstone");
   const std::string_view text = collector.CopyPadded(*record.value);
   WEIR_RETURN_IF_ERROR(reader_.ReadRow(text, collector.arena(), row_));
-  metadata_.Fill(record, Value(), KeyType(record), collector.arena(), row_.row);
+  metadata_.Fill(record, MetadataOf(record, metadata_, collector.arena()), collector.arena(), row_.row);
   const CollectedRow row = {RowKind::kInsert, row_.row};
   collector.PutRows(shape_.schema(), TimeOfRecord(record), {&row, 1});
   return Status::Ok();
@@ -59,7 +50,7 @@ RawDeserializer::RawDeserializer(const operators::Options& options)
 Status RawDeserializer::Deserialize(const RawRecord& record, RowCollector& collector) {
   if (!record.value.has_value()) return Status::Ok();
   row_.back() = Value::Text(ValueType::kBytes, collector.CopyPadded(*record.value));
-  metadata_.Fill(record, Value(), KeyType(record), collector.arena(), row_);
+  metadata_.Fill(record, MetadataOf(record, metadata_, collector.arena()), collector.arena(), row_);
   const CollectedRow row = {RowKind::kInsert, row_};
   collector.PutRows(schema_, TimeOfRecord(record), {&row, 1});
   return Status::Ok();

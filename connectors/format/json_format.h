@@ -14,18 +14,20 @@ class JsonDeserializer final : public Deserializer {
  public:
   explicit JsonDeserializer(const operators::Options& options);
   Status Deserialize(const RawRecord& record, RowCollector& collector) override;
+  bool reads_headers() const override { return metadata_.wants(RecordMetadata::Field::kHeader); }
 
  private:
   RecordMetadata metadata_;
   JsonReader reader_;
   RowShape shape_;
-  JsonMember row_;
+  ObjectMember row_;
 };
 
 class RawDeserializer final : public Deserializer {
  public:
   explicit RawDeserializer(const operators::Options& options);
   Status Deserialize(const RawRecord& record, RowCollector& collector) override;
+  bool reads_headers() const override { return metadata_.wants(RecordMetadata::Field::kHeader); }
 
  private:
   RecordMetadata metadata_;

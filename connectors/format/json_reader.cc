@@ -93,9 +93,16 @@ class JsonReader::Walk {
     }
   }
 
-  Outcome Row(RowShape& shape, std::vector<Value>& row) {
+  // `into` has a shape.
+  Outcome Row(ObjectMember& into) {
+    RowShape& shape = *into.shape;
+    std::vector<Value>& row = into.row;
     row.assign(shape.size(), Value());
+    into.is_row = true;
+    into.any_column = false;
     return Object([&](size_t position, std::string_view name) {
+      if (ObjectMember* const beside = FindMember(into.inside, name); beside != nullptr) return Member(*beside);
+      into.any_column = true;
       const int32_t column = shape.ColumnOf(position, name);
       if (column < 0) {
         if (column == RowShape::kFull) return Outcome::kShapeFull;
@@ -107,22 +114,27 @@ class JsonReader::Walk {
     });
   }
 
-  Outcome Members(std::span<JsonMember> members) {
+  Outcome Members(std::span<ObjectMember> members) {
     return Object([&](size_t, std::string_view name) {
-      for (JsonMember& member : members) {
-        if (member.name != name) continue;
-        member.is_row = member.shape != nullptr && Peek() == '{';
-        if (!member.is_row) return TakeValue(member.value) ? Outcome::kOk : Outcome::kBroken;
-        const size_t begin = starts_[at_];
-        const Outcome outcome = Row(*member.shape, member.row);
-        member.value = Value::Text(ValueType::kJson, Since(begin));
-        return outcome;
-      }
+      ObjectMember* const member = FindMember(members, name);
+      if (member != nullptr) return Member(*member);
       return Skip(1) ? Outcome::kOk : Outcome::kBroken;
     });
   }
 
  private:
+  Outcome Member(ObjectMember& member) {
+    member.is_row = false;
+    ResetMembers(member.inside);
+    if (Peek() != '{' || (member.shape == nullptr && member.inside.empty())) {
+      return TakeValue(member.value) ? Outcome::kOk : Outcome::kBroken;
+    }
+    const size_t begin = starts_[at_];
+    const Outcome outcome = member.shape != nullptr ? Row(member) : Members(member.inside);
+    member.value = Value::Text(ValueType::kJson, Since(begin));
+    return outcome;
+  }
+
   bool Take(char c) {
     if (Peek() != c) return false;
     ++at_;
@@ -235,7 +247,7 @@ Status Broken(std::string_view text) {
 }  // namespace
 
 template <class F>
-Status JsonReader::Read(std::string_view text, Arena& arena, std::span<JsonMember> members, F walk) {
+Status JsonReader::Read(std::string_view text, Arena& arena, std::span<ObjectMember> members, F walk) {
   constexpr size_t kDepthUnused = 1;  // only the second stage nests
   if (text.empty()) return Status::InvalidArgument("broken JSON at byte 0: the text is empty");
   if (text.size() > tokens_->capacity) {
@@ -252,36 +264,24 @@ Status JsonReader::Read(std::string_view text, Arena& arena, std::span<JsonMembe
   if (tokens_->stage->stage1(bytes, text.size(), simdjson::stage1_mode::regular) != simdjson::SUCCESS)
     return Broken(text);
   for (bool again = false;; again = true) {
+    ResetMembers(members);
     Walk pass(text, tokens_->stage->structural_indexes.get(), tokens_->stage->n_structural_indexes, arena);
     const Outcome outcome = walk(pass);
-    if (outcome == Outcome::kOk && pass.AtEnd()) return Status::Ok();
+    if (outcome == Outcome::kOk && pass.AtEnd()) break;
     if (outcome != Outcome::kShapeFull) return Broken(text);
     if (again) return Status::InvalidArgument("more than " + std::to_string(RowShape::kColumnsMax) + " members");
-    for (JsonMember& member : members) {
-      if (member.shape != nullptr) member.shape->Reset();
-    }
+    ResetShapes(members);
   }
+  FitRows(members);
+  return Status::Ok();
 }
 
-Status JsonReader::ReadRow(std::string_view text, Arena& arena, JsonMember& into) {
-  const Status status = Read(text, arena, {&into, 1}, [&](Walk& pass) { return pass.Row(*into.shape, into.row); });
-  into.is_row = status.ok();
-  return status;
+Status JsonReader::ReadRow(std::string_view text, Arena& arena, ObjectMember& into) {
+  return Read(text, arena, {&into, 1}, [&](Walk& pass) { return pass.Row(into); });
 }
 
-Status JsonReader::ReadMembers(std::string_view text, Arena& arena, std::span<JsonMember> members) {
-  const Status status = Read(text, arena, members, [&](Walk& pass) {
-    for (JsonMember& member : members) {
-      member.value = Value();
-      member.is_row = false;
-    }
-    return pass.Members(members);
-  });
-  // A later row may have found columns that an earlier one lacks.
-  for (JsonMember& member : members) {
-    if (member.is_row) member.row.resize(member.shape->size());
-  }
-  return status;
+Status JsonReader::ReadMembers(std::string_view text, Arena& arena, std::span<ObjectMember> members) {
+  return Read(text, arena, members, [&](Walk& pass) { return pass.Members(members); });
 }
 
 Status JsonReader::ReadArray(std::string_view text, Arena& arena, std::vector<Value>& elements) {

@@ -16,32 +16,19 @@
 #include <vector>
 
 #include "base/status.h"
-#include "connectors/format/row_shape.h"
+#include "connectors/format/object_reader.h"
 #include "operators/batch.h"
 #include "operators/value.h"
 
 namespace weir::connectors {
 
-// What to take out of an object: one member as a value, or, with a shape, a nested object as a row.
-struct JsonMember {
-  std::string_view name = {};
-  RowShape* shape = nullptr;
-  operators::Value value = {};             // of the member; a row that was found is a Json here
-  std::vector<operators::Value> row = {};  // shape->size() values if `is_row`
-  bool is_row = false;                     // with a shape: the member was there and an object
-};
-
-class JsonReader {
+class JsonReader final : public ObjectReader {
  public:
   JsonReader();
-  ~JsonReader();
+  ~JsonReader() override;
 
-  // `text` has RowCollector::kPaddingBytes readable bytes behind it and stays as long as the values; unescaped text
-  // goes to `arena`. InvalidArgument: what is wrong and at which byte; what was taken out so far is then of no use. The
-  // whole text is one object, whose members become the row of `into` (name unused).
-  Status ReadRow(std::string_view text, operators::Arena& arena, JsonMember& into);
-  // Takes the named members out of the whole text's object, resets those that it lacks, passes over all others.
-  Status ReadMembers(std::string_view text, operators::Arena& arena, std::span<JsonMember> members);
+  Status ReadRow(std::string_view text, operators::Arena& arena, ObjectMember& into) override;
+  Status ReadMembers(std::string_view text, operators::Arena& arena, std::span<ObjectMember> members) override;
   // The elements of an array, e.g. a changefeed's key. `elements` is emptied first.
   Status ReadArray(std::string_view text, operators::Arena& arena, std::vector<operators::Value>& elements);
 
@@ -50,7 +37,7 @@ class JsonReader {
   struct Tokens;
 
   template <class F>
-  Status Read(std::string_view text, operators::Arena& arena, std::span<JsonMember> members, F walk);
+  Status Read(std::string_view text, operators::Arena& arena, std::span<ObjectMember> members, F walk);
 
   std::unique_ptr<Tokens> tokens_;
 };

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "connectors/format/json_text.h"
 
 namespace weir::connectors {
 namespace {
@@ -17,45 +18,72 @@ using Field = RecordMetadata::Field;
 struct FieldName {
   std::string_view name;
   Field field;
+  bool changefeed = false;  // no other format has it
 };
 
 constexpr std::string_view kOption = "metadata";
-constexpr std::array<FieldName, 6> kFields = {{{"topic", Field::kTopic},
+constexpr std::string_view kHeaderPrefix = "header:";
+constexpr std::array<FieldName, 7> kFields = {{{"topic", Field::kTopic},
                                                {"partition", Field::kPartition},
                                                {"offset", Field::kOffset},
                                                {"timestamp", Field::kTimestamp},
                                                {"key", Field::kKey},
-                                               {"updated", Field::kUpdated}}};
+                                               {"updated", Field::kUpdated, true},
+                                               {"table", Field::kTable, true}}};
 
-std::optional<Field> FieldOf(std::string_view name) {
+std::optional<FieldName> FieldOf(std::string_view name) {
+  if (name.starts_with(kHeaderPrefix) && name.size() > kHeaderPrefix.size()) return FieldName{name, Field::kHeader};
   for (const FieldName& entry : kFields) {
-    if (entry.name == name) return entry.field;
+    if (entry.name == name) return entry;
   }
   return std::nullopt;
 }
 
+// Of headers of one name the last one holds.
+Value HeaderOf(const RawRecord& record, std::string_view name, operators::Arena& arena) {
+  for (size_t i = record.headers.size(); i > 0; --i) {
+    const RecordHeader& header = record.headers[i - 1];
+    if (header.name != name) continue;
+    if (!header.value.has_value()) return Value::Null();
+    return Value::Text(TextOrBytes(*header.value), arena.Copy(*header.value));
+  }
+  return Value::Null();
+}
+
 }  // namespace
+
+ValueType TextOrBytes(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t length = Utf8SequenceLength(bytes);
+    if (length == 0) return ValueType::kBytes;
+    bytes.remove_prefix(length);
+  }
+  return ValueType::kString;
+}
 
 RecordMetadata::RecordMetadata(const operators::Options& options) {
   for (auto& [name, column] : options.StringMap(kOption)) {
-    const std::optional<Field> field = FieldOf(name);
+    const std::optional<FieldName> field = FieldOf(name);
     WEIR_CHECK(field.has_value());
-    fields_.emplace_back(*field, column);
+    Entry& entry = entries_.emplace_back(Entry{.field = field->field, .column = column});
+    if (field->field == Field::kHeader) entry.header = name.substr(kHeaderPrefix.size());
+    wanted_ |= 1U << static_cast<unsigned>(field->field);
   }
 }
 
 std::vector<std::string> RecordMetadata::columns() const {
   std::vector<std::string> names;
-  for (const auto& [field, column] : fields_) names.push_back(column);
+  for (const Entry& entry : entries_) names.push_back(entry.column);
   return names;
 }
 
-void RecordMetadata::Fill(const RawRecord& record, Value updated, ValueType key_type, operators::Arena& arena,
+void RecordMetadata::Fill(const RawRecord& record, const MessageMetadata& message, operators::Arena& arena,
                           std::vector<Value>& row) const {
   constexpr int64_t kMicrosPerMs = 1000;
-  for (size_t i = 0; i < fields_.size(); ++i) {
+  const auto null_if_absent = [](const Value& value) { return value.absent() ? Value::Null() : value; };
+  for (size_t i = 0; i < entries_.size(); ++i) {
     Value& value = row[i];
-    switch (fields_[i].first) {
+    switch (entries_[i].field) {
       case Field::kTopic: value = Value::Text(ValueType::kString, arena.Copy(record.topic)); break;
       case Field::kPartition: value = Value::Int64(record.partition); break;
       case Field::kOffset: value = Value::Int64(record.offset); break;
@@ -63,10 +91,10 @@ void RecordMetadata::Fill(const RawRecord& record, Value updated, ValueType key_
         value = record.timestamp_ms < 0 ? Value::Null()
                                         : Value::Temporal(ValueType::kTimestampTz, record.timestamp_ms * kMicrosPerMs);
         break;
-      case Field::kKey:
-        value = record.key.has_value() ? Value::Text(key_type, arena.Copy(*record.key)) : Value::Null();
-        break;
-      case Field::kUpdated: value = updated.absent() ? Value::Null() : updated; break;
+      case Field::kKey: value = null_if_absent(message.key); break;
+      case Field::kUpdated: value = null_if_absent(message.updated); break;
+      case Field::kTable: value = null_if_absent(message.table); break;
+      case Field::kHeader: value = HeaderOf(record, entries_[i].header, arena); break;
     }
   }
 }
@@ -76,18 +104,20 @@ operators::OptionSpec MetadataOption() {
           .type = operators::OptionType::kStringMap,
           .default_text = "{}",
           .doc =
-              "What a record carries beside its value, as columns: topic, partition, offset, timestamp, key, and for "
-              "cockroachdb updated, each with the column's name."};
+              "What a record carries beside its value, as columns: topic, partition, offset, timestamp, key, "
+              "header:<name>, and for cockroachdb updated and table (its name without database and schema), each with "
+              "the column's name."};
 }
 
 void CheckMetadata(const operators::Options& options, bool changefeed, operators::Problems& problems) {
   std::vector<std::string> columns;
   for (const auto& [name, column] : options.StringMap(kOption)) {
     const std::string path = options.PathOf(kOption) + "/" + name;
-    const std::optional<Field> field = FieldOf(name);
-    if (!field.has_value() || (*field == Field::kUpdated && !changefeed)) {
-      std::string expected = "topic, partition, offset, timestamp or key";
-      if (changefeed) expected = "topic, partition, offset, timestamp, key or updated";
+    const std::optional<FieldName> field = FieldOf(name);
+    if (!field.has_value() || (field->changefeed && !changefeed)) {
+      const std::string expected = changefeed
+                                       ? "topic, partition, offset, timestamp, key, updated, table or header:<name>"
+                                       : "topic, partition, offset, timestamp, key or header:<name>";
       problems.push_back({path, name, expected, "the format has no metadata \"" + name + "\"; expected " + expected});
     }
     if (column.empty() || std::find(columns.begin(), columns.end(), column) != columns.end()) {
