@@ -96,6 +96,7 @@ Status KafkaReader::ReadBlock(const FetchedBlock& block, operators::SourceOutput
     }
     if (reading->split.end && record.offset >= *reading->split.end) continue;
     bytes += record.key.size() + record.value.size();
+    if (deserializer_->reads_headers()) TakeHeaders(block, static_cast<size_t>(&record - records.data()));
     WEIR_RETURN_IF_ERROR(ReadRecord(record, *reading, tap));
     reading->split.offset = record.offset + 1;
   }
@@ -104,13 +105,19 @@ Status KafkaReader::ReadBlock(const FetchedBlock& block, operators::SourceOutput
   return {};
 }
 
+void KafkaReader::TakeHeaders(const FetchedBlock& block, size_t record) {
+  headers_.clear();
+  for (const KafkaHeader& header : block.Headers(record)) headers_.push_back({header.name, Nullable(header.value)});
+}
+
 Status KafkaReader::ReadRecord(const KafkaRecord& record, Reading& reading, operators::SourceOutput& output) {
   const RawRecord raw{.topic = reading.split.partition.topic,
                       .partition = reading.split.partition.partition,
                       .offset = record.offset,
                       .timestamp_ms = record.timestamp_ms,
                       .key = Nullable(record.key),
-                      .value = Nullable(record.value)};
+                      .value = Nullable(record.value),
+                      .headers = headers_};
   const Status status = deserializer_->Deserialize(raw, collector_);
   if (status.ok()) [[likely]]
     return {};

@@ -46,6 +46,7 @@ class KafkaReader final : public operators::SourceReader {
   };
 
   Status ReadBlock(const FetchedBlock& block, operators::SourceOutput& output);
+  void TakeHeaders(const FetchedBlock& block, size_t record);
   Status ReadRecord(const KafkaRecord& record, Reading& reading, operators::SourceOutput& output);
   Status FinishSplits(operators::SourceOutput& output);
   void EmitDueWatermarks(operators::SourceOutput& output);
@@ -64,6 +65,7 @@ class KafkaReader final : public operators::SourceReader {
 
   // The task's thread only.
   RowCollector collector_;
+  std::vector<RecordHeader> headers_;  // of the record that is read, where the format wants them
   std::vector<std::unique_ptr<Reading>> readings_;
   std::vector<Reading*> by_partition_;  // by the client's index
   bool no_more_splits_ = false;

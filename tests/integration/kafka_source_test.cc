@@ -375,6 +375,25 @@ TEST_P(KafkaSourceTest, ResolvedMessagesAreWatermarksJustBelowAndAreKept) {
   EXPECT_EQ(restored->watermarks[topic + "-0"], (operators::EventTime{100, 0}));
 }
 
+TEST_P(KafkaSourceTest, B49_HeadersAreColumns) {
+  const std::string topic = Topic(1);
+  const auto producer = std::move(*world_->factory().NewProducer(world_->connection(), world_->context()));
+  const std::vector<connectors::KafkaHeader> first = {{"trace", "abc"}, {"other", "x"}};
+  const std::vector<connectors::KafkaHeader> second = {{"other", "y"}, {"trace", "def"}};
+  const std::vector<connectors::ProduceRow> rows = {{.value = R"({"after":{}})", .partition = 0, .headers = first},
+                                                    {.value = R"({"after":{}})", .partition = 0, .headers = second}};
+  ASSERT_EQ(producer->Produce(topic, rows), 2U);
+  producer->Flush();
+  auto driver = Started({{"topics", Text(topic)},
+                         {"format", Text("cockroachdb")},
+                         {"metadata", Object({{"header:trace", Text("trace")}})}});
+  ASSERT_TRUE(driver->Until([&] {
+    producer->Progress();
+    return driver->rows.size() == 2;
+  })) << driver->error.ToString();
+  EXPECT_EQ(driver->rows, (std::vector<std::string>{"abc", "def"}));
+}
+
 TEST_P(KafkaSourceTest, AMissingTopicIsAnError) {
   auto driver = Started(Raw(world_->NewName("never-made")));
   ExpectError(*driver, StatusCode::kNotFound, {"never-made"});
