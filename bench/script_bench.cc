@@ -74,7 +74,7 @@ void Measure(benchmark::State& state, const OperatorType& type, const char* json
     state.ResumeTiming();
     WEIR_CHECK(instance->ProcessBatch(0, std::move(batch), output).ok());
   }
-  const auto rows = static_cast<double>(state.iterations() * kRows);
+  const auto rows = static_cast<double>(state.iterations()) * kRows;
   state.counters["rows_per_s"] = benchmark::Counter(rows, benchmark::Counter::kIsRate);
   state.counters["cpu_s_per_million"] =
       benchmark::Counter(rows / 1e6, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
@@ -93,9 +93,8 @@ void ScriptDispatch(benchmark::State& state) {
     "table-column": "t"})");
 }
 void ProjectThreeColumns(benchmark::State& state) {
-  Measure(state, ProjectType(), R"({"keep": "all", "drop": "status",
-    "columns": {"total": "amount * quantity", "city": "upper(city)"}
-})");
+  Measure(state, ProjectType(), R"json({"keep": "all", "drop": "status",
+    "columns": {"total": "amount * quantity", "city": "upper(city)"}})json");
 }
 BENCHMARK(ScriptIdentity);
 BENCHMARK(ScriptThreeColumns);
