@@ -8,7 +8,6 @@ namespace weir::operators::script {
 namespace {
 
 constexpr int kDepthMax = 200;
-constexpr uint32_t kStepsBetweenQuestions = 4096;
 
 bool InClass(unsigned char c, unsigned char name) {
   bool in = false;
@@ -40,13 +39,19 @@ size_t PatternMatcher::Fail(Failure failure, const char* text) {
   return kNone;
 }
 
-bool PatternMatcher::Step() {
+bool PatternMatcher::Step(size_t cost) {
   if (failure_ != Failure::kNone) return false;
-  if (++steps_ % kStepsBetweenQuestions == 0 && stop_(context_)) Fail(Failure::kStopped, "stopped");
+  if (cost < until_question_) {
+    until_question_ -= cost;
+    return true;
+  }
+  until_question_ = kBetweenQuestions;
+  if (stop_(context_)) Fail(Failure::kStopped, "stopped");
   return failure_ == Failure::kNone;
 }
 
 size_t PatternMatcher::MatchAt(size_t begin, size_t pattern_at) {
+  if (pattern_.size() > kPatternBytesMax) return Fail(Failure::kTooComplex, "pattern too long");
   captures_ = 0;
   depth_ = 0;
   const size_t end = Match(begin, pattern_at);
@@ -198,6 +203,7 @@ size_t PatternMatcher::MatchBackReference(size_t s, size_t p) {
   const Capture& capture = capture_[static_cast<size_t>(number)];
   if (capture.position) return kNone;
   const std::string_view text = subject_.substr(capture.begin, capture.length);
+  if (!Step(1 + text.size() / 16)) return kNone;
   return subject_.substr(s).starts_with(text) ? s + text.size() : kNone;
 }
 

@@ -14,6 +14,7 @@ namespace weir::operators::script {
 class PatternMatcher {
  public:
   static constexpr size_t kCapturesMax = 32;
+  static constexpr size_t kPatternBytesMax = 8192;
   static constexpr size_t kNone = static_cast<size_t>(-1);
 
   enum class Failure : uint8_t { kNone, kMalformed, kTooComplex, kStopped };
@@ -38,6 +39,8 @@ class PatternMatcher {
   const Capture& capture(size_t i) const { return capture_[i]; }
 
  private:
+  static constexpr size_t kBetweenQuestions = 4096;
+
   size_t Match(size_t s, size_t p);
   size_t MatchItem(size_t s, size_t p, size_t after);
   size_t Repeat(size_t s, size_t p, size_t after, size_t least);
@@ -50,7 +53,8 @@ class PatternMatcher {
   size_t ItemEnd(size_t p);
   bool MatchesOne(size_t s, size_t p, size_t after) const;
   bool InSet(unsigned char c, size_t p, size_t last) const;
-  bool Step();
+  // False: give up. `cost` is in characters looked at.
+  bool Step(size_t cost = 1);
   size_t Fail(Failure failure, const char* text);
 
   const std::string_view subject_;
@@ -60,7 +64,7 @@ class PatternMatcher {
   std::array<Capture, kCapturesMax> capture_ = {};
   size_t captures_ = 0;
   int depth_ = 0;
-  uint32_t steps_ = 0;
+  size_t until_question_ = kBetweenQuestions;
   Failure failure_ = Failure::kNone;
   const char* text_ = "";
 };

@@ -8,6 +8,8 @@ namespace weir::operators::script {
 namespace {
 
 constexpr size_t kCapacityMin = 8;
+// Values of a batch: of wide rows it holds few.
+constexpr size_t kCellsMax = 256 * 1024;
 // A script that makes up names for each row must not fill the memory with schemas.
 constexpr size_t kSchemasAskedMax = 10'000;
 // Of new texts that wait to be emitted.
@@ -71,7 +73,7 @@ Status RowStage::MakeRoom(const SchemaPtr& schema, Output& output) {
     capacity_ = out_.full() ? std::min(out_.capacity() * 2, Batch::kDefaultCapacity) : kCapacityMin;
     WEIR_RETURN_IF_ERROR(output.Emit(std::exchange(out_, Batch())));
   }
-  out_ = Batch(schema, capacity_);
+  out_ = Batch(schema, std::clamp<size_t>(kCellsMax / std::max<size_t>(schema->size(), 1), 1, capacity_));
   out_.ShareArenas(*input_);
   out_.ShareArenas(text_);
   return Status::Ok();

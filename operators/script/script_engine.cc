@@ -12,6 +12,7 @@
 #include "operators/raw_value.h"
 #include "operators/script/script_hooks.h"
 #include "operators/script/script_host.h"
+#include "operators/script/script_json.h"
 #include "operators/script/script_row.h"
 #include "operators/script/script_values.h"
 
@@ -23,6 +24,11 @@ constexpr int kInstructionsPerCheck = 100;
 constexpr uint64_t kInstructionsPerMs = 500'000;
 // A block of this size or more is work in C (a text of a text): time is looked at.
 constexpr size_t kLargeBlockBytes = 64 << 10;
+
+constexpr size_t kColumnsMax = 10'000;
+// Ranks of columns that the input doesn't have, and of those that the script has taken out.
+constexpr size_t kNew = SIZE_MAX - 1;
+constexpr size_t kDropped = SIZE_MAX;
 
 void* Allocate(void* context, void* block, size_t old_size, size_t size) {
   auto& host = *static_cast<ScriptHost*>(context);
@@ -54,6 +60,15 @@ std::string_view TextAt(lua_State* lua, int index) {
   size_t size = 0;
   const char* text = lua_tolstring(lua, index, &size);
   return {text, size};
+}
+
+// What a script raises may be of any size and any bytes.
+std::string ErrorText(std::string_view raised) {
+  constexpr size_t kShownMax = 1000;
+  std::string text(raised.substr(0, kShownMax));
+  for (int cut = 0; cut < 4 && raised.size() > kShownMax && !IsUtf8(text); ++cut) text.pop_back();
+  if (!IsUtf8(text)) std::ranges::replace_if(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+  return text;
 }
 
 const std::array<std::string, 4> kHooks = {"map", "dispatch", "delete_key", "deletes_to"};
@@ -117,7 +132,7 @@ struct ScriptEngine::State {
       host.stopped = Stopped::kMemory;
       return "stopped at memory-max (" + std::to_string(host.memory_max) + " bytes)";
     }
-    if (lua_type(lua, -1) == LUA_TSTRING) return std::string(TextAt(lua, -1));
+    if (lua_type(lua, -1) == LUA_TSTRING) return ErrorText(TextAt(lua, -1));
     return std::string("an error that is ") + KindAt(lua, -1);
   }
 };
@@ -128,7 +143,10 @@ ScriptEngine::~ScriptEngine() = default;
 
 Status ScriptEngine::Load() {
   state_ = std::make_unique<State>(settings_, clock_);
-  if (state_->lua == nullptr) return Status::ResourceExhausted("memory-max is too small for a script");
+  if (state_->lua == nullptr) {
+    state_.reset();
+    return Status::ResourceExhausted("memory-max is too small for a script");
+  }
   const std::string name = "=" + settings_.name;
   ScriptSource source{name.c_str(), settings_.text.data(), settings_.text.size()};
   std::string failure = state_->Run(LoadScript, &source);
@@ -235,26 +253,33 @@ bool ScriptEngine::StageRow(int index, std::string_view table, RowStage& stage) 
   }
   if (!table.empty()) {
     const std::string& name = settings_.table_column;
-    std::erase_if(columns_, [&](const RowStage::Column& column) { return column.name == name; });
-    const size_t rank = stage.input().schema()->Find(name).value_or(SIZE_MAX);
-    columns_.push_back({name, rank, Value::Text(ValueType::kString, stage.Keep(table))});
+    const auto column = std::ranges::find(columns_, name, &RowStage::Column::name);
+    const Value value = Value::Text(ValueType::kString, stage.Keep(table));
+    if (column != columns_.end()) {
+      column->value = value;
+    } else {
+      columns_.push_back({name, stage.input().schema()->Find(name).value_or(kNew), value});
+    }
   }
-  if (columns_.empty()) {
-    error_ = "it gave a row without columns";
+  if (columns_.empty() || columns_.size() > kColumnsMax) {
+    error_ = columns_.empty() ? "it gave a row without columns" : "it gave a row of more than 10000 columns";
     return false;
   }
   stage.Add(columns_);
   return true;
 }
 
-bool ScriptEngine::GatherColumn(int index, std::string_view name, RowStage& stage) {
-  Value value;
+bool ScriptEngine::ReadColumn(int index, std::string_view name, RowStage& stage, Value* out) {
+  Value& value = *out;
+  if (!IsUtf8(name)) {
+    error_ = "it gave a row with a column whose name is not UTF-8";
+    return false;
+  }
   if (const char* problem = ReadValue(state_->lua, index, json_, &value); problem != nullptr) {
     error_ = "column " + Quoted(name) + ": a value can't be " + problem;
     return false;
   }
   if (value.has_text()) value = Value::Text(value.type(), stage.Keep(value.text()));
-  columns_.push_back({name, stage.input().schema()->Find(name).value_or(SIZE_MAX), value});
   return true;
 }
 
@@ -270,10 +295,21 @@ bool ScriptEngine::GatherRow(int index, RowStage& stage) {
   const int changes = lua_gettop(lua);
   for (lua_pushnil(lua); lua_next(lua, changes) != 0; lua_pop(lua, 1)) {
     const std::string_view name = TextAt(lua, -2);
-    std::erase_if(columns_, [&](const RowStage::Column& column) { return column.name == name; });
-    if (!IsDropped(lua, -1) && !GatherColumn(lua_gettop(lua), name, stage)) return false;
+    const size_t rank = schema.Find(name).value_or(kNew);
+    if (IsDropped(lua, -1)) {
+      if (rank != kNew) columns_[rank].rank = kDropped;
+      continue;
+    }
+    Value value;
+    if (!ReadColumn(lua_gettop(lua), name, stage, &value)) return false;
+    if (rank == kNew) {
+      columns_.push_back({name, kNew, value});
+    } else {
+      columns_[rank].value = value;
+    }
   }
   lua_settop(lua, changes - 1);
+  std::erase_if(columns_, [](const RowStage::Column& column) { return column.rank == kDropped; });
   return true;
 }
 
@@ -284,7 +320,10 @@ bool ScriptEngine::GatherTable(int index, RowStage& stage) {
       error_ = std::string("it gave a table with ") + KindAt(lua, -2) + " as a column's name";
       return false;
     }
-    if (!GatherColumn(lua_gettop(lua), TextAt(lua, -2), stage)) return false;
+    const std::string_view name = TextAt(lua, -2);
+    Value value;
+    if (!ReadColumn(lua_gettop(lua), name, stage, &value)) return false;
+    columns_.push_back({name, stage.input().schema()->Find(name).value_or(kNew), value});
   }
   return true;
 }

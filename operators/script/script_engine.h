@@ -49,7 +49,7 @@ class ScriptEngine {
   bool StageRow(int index, std::string_view table, RowStage& stage);
   bool GatherRow(int index, RowStage& stage);
   bool GatherTable(int index, RowStage& stage);
-  bool GatherColumn(int index, std::string_view name, RowStage& stage);
+  bool ReadColumn(int index, std::string_view name, RowStage& stage, Value* out);
   Status CheckNames();
 
   const ScriptSettings settings_;

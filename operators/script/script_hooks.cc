@@ -66,17 +66,18 @@ void PushHook(lua_State* lua, const char* name, const char* address) {
   lua_rawgetp(lua, LUA_REGISTRYINDEX, address);
 }
 
-// The name of a table from what a hook gave, kept by the stack; false: none, the row goes nowhere.
-bool CheckTableName(lua_State* lua, int index) {
-  if (lua_type(lua, index) == LUA_TNIL) return false;
-  if (lua_type(lua, index) != LUA_TSTRING) luaL_error(lua, "expected the name of a table, got %s", KindAt(lua, index));
-  return true;
-}
-
 std::string_view TextAt(lua_State* lua, int index) {
   size_t size = 0;
   const char* text = lua_tolstring(lua, index, &size);
   return {text, size};
+}
+
+// The name of a table from what a hook gave, kept by the stack; false: none, the row goes nowhere.
+bool CheckTableName(lua_State* lua, int index) {
+  if (lua_type(lua, index) == LUA_TNIL) return false;
+  if (lua_type(lua, index) != LUA_TSTRING) luaL_error(lua, "expected the name of a table, got %s", KindAt(lua, index));
+  if (!IsUtf8(TextAt(lua, index))) luaL_error(lua, "the name of a table is not UTF-8");
+  return true;
 }
 
 // The key as the script sees it: a JSON list as a table, anything else as it is.
@@ -200,7 +201,7 @@ int Dispatch(lua_State* lua) {
   for (lua_Integer i = 1; i <= tables; ++i) {
     luaL_checkstack(lua, 8, "too many rows");
     lua_rawgeti(lua, 2, i);
-    if (lua_type(lua, -1) != LUA_TSTRING) return luaL_error(lua, "expected the name of a table, got a number");
+    CheckTableName(lua, -1);
     // Name and rows stay below the results, in place of the key list's copy.
     const int name = lua_gettop(lua);
     lua_pushvalue(lua, name);

@@ -307,6 +307,7 @@ int Decode(lua_State* lua) {
     const char* characters = luaL_checklstring(lua, 1, &size);
     text = {characters, size};
   }
+  CheckTime(lua);
   PushJson(lua, text);
   return 1;
 }

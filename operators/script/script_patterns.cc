@@ -67,6 +67,23 @@ int PushNothing(lua_State* lua) {
   return 1;
 }
 
+// As std::string_view::find, which can take the product of both sizes.
+size_t FindPlain(lua_State* lua, std::string_view subject, std::string_view pattern, size_t start) {
+  constexpr size_t kBetweenChecks = 1 << 20;
+  if (pattern.empty()) return start;
+  size_t looked_at = 0;
+  for (size_t at = start; at < subject.size() && subject.size() - at >= pattern.size(); ++at) {
+    at = subject.find(pattern.front(), at);
+    if (at == std::string_view::npos) return at;
+    if (subject.substr(at).starts_with(pattern)) return at;
+    looked_at += pattern.size();
+    if (looked_at < kBetweenChecks) continue;
+    CheckTime(lua);
+    looked_at = 0;
+  }
+  return std::string_view::npos;
+}
+
 int FindOrMatch(lua_State* lua, bool find) {
   const std::string_view subject = CheckText(lua, 1);
   const std::string_view pattern = CheckText(lua, 2);
@@ -75,7 +92,7 @@ int FindOrMatch(lua_State* lua, bool find) {
   CheckTime(lua);
   const bool plain = pattern.find_first_of("^$*+?.([%-") == std::string_view::npos;
   if (find && (lua_toboolean(lua, 4) != 0 || plain)) {
-    const size_t found = subject.find(pattern, start);
+    const size_t found = FindPlain(lua, subject, pattern, start);
     if (found == std::string_view::npos) return PushNothing(lua);
     return PushPlace(lua, found, found + pattern.size());
   }

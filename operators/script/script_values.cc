@@ -17,6 +17,8 @@ namespace {
 
 // The address is the value.
 constexpr char kNullAddress = 0;
+// Key of Lua's registry.
+constexpr char kMetatableAddress = 0;
 
 bool IsTemporal(ValueType type) { return type >= ValueType::kDate && type <= ValueType::kTimestampTz; }
 
@@ -245,7 +247,7 @@ void MakeValueMetatable(lua_State* lua) {
       {"__le", LessOrEqual}, {"__tostring", ToText}, {"__concat", Concatenate}, {nullptr, nullptr}};
   static const luaL_Reg kMethods[] = {
       {"float", ToFloat}, {"integer", ToInteger}, {"round", Round}, {"text", ToText}, {nullptr, nullptr}};
-  luaL_newmetatable(lua, "weir.value");
+  lua_createtable(lua, 0, 16);
   luaL_setfuncs(lua, kMetamethods, 0);
   lua_createtable(lua, 0, 4);
   luaL_setfuncs(lua, kMethods, 0);
@@ -253,7 +255,7 @@ void MakeValueMetatable(lua_State* lua) {
   lua_pushboolean(lua, 0);
   lua_setfield(lua, -2, "__metatable");
   HostOf(lua).value_metatable = lua_topointer(lua, -1);
-  lua_pop(lua, 1);
+  lua_rawsetp(lua, LUA_REGISTRYINDEX, &kMetatableAddress);
 }
 
 }  // namespace
@@ -295,7 +297,8 @@ void PushValue(lua_State* lua, const Value& value) {
   char* copy = static_cast<char*>(memory) + sizeof(Value);
   if (!text.empty()) std::memcpy(copy, text.data(), text.size());
   new (memory) Value(value.has_text() ? Value::Text(value.type(), {copy, text.size()}) : value);
-  luaL_setmetatable(lua, "weir.value");
+  lua_rawgetp(lua, LUA_REGISTRYINDEX, &kMetatableAddress);
+  lua_setmetatable(lua, -2);
 }
 
 const Value* ObjectAt(lua_State* lua, int index) {

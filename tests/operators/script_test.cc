@@ -223,7 +223,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "local t = {row} for i = 1, 25 do t = {t, t} end row.t = t",
                     "row = {} for i = 1, 1000000 do row['c' .. i] = i end",
                     "local t = {} for i = 1, 64 do t = {t} end row.t = t", "json.decode(('['):rep(1000000))",
-                    "pairs({[{}] = 1})", "local a = {} a.a = a row.a = a",
+                    "error(('\\xff'):rep(5000000))", "row['\\xff'] = 1",
+                    "local s = ('a'):rep(3000000) s:find(('a'):rep(1000000) .. 'b', 1, true)",
+                    "local s = ('a'):rep(3000000) s:find('(.*)%1b')", "return ('a'):find(('[a]'):rep(5000))",
+                    "for i = 1, 20000 do row['c' .. i] = i end", "pairs({[{}] = 1})", "local a = {} a.a = a row.a = a",
                     "while true do local ok = select('#', table.unpack({}, 1, 100000)) end",
                     "return {s = ('%d'):rep(100000):format()}", "return utf8.char(table.unpack({}, 1, 1 << 40))"));
 
