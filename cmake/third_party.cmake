@@ -24,6 +24,7 @@ weir_find_library(xxhash libxxhash)
 weir_find_library(lz4 liblz4)
 weir_find_library(zstd libzstd)
 weir_find_library(snappy snappy)
+weir_find_library(lua lua5.4)
 
 find_package(Protobuf REQUIRED)
 add_library(third_party_protobuf INTERFACE)

@@ -5,16 +5,18 @@
 #include <utility>
 #include <vector>
 
+#include "operators/condition.h"
 #include "operators/dead_letter.h"
-#include "operators/expression.h"
-#include "operators/raw_value.h"
 
 namespace weir::operators {
 namespace {
 
+using Verdict = Condition::Verdict;
+
 class FilterOperator final : public Operator {
  public:
-  FilterOperator(Expression where, BadRecordPolicy policy) : where_(std::move(where)), policy_(policy) {}
+  FilterOperator(std::optional<Condition> when, Condition where, BadRecordPolicy policy)
+      : when_(std::move(when)), where_(std::move(where)), policy_(policy) {}
 
   Status Open(OperatorContext& context) override {
     bad_.emplace(context.uid, policy_, context.metrics);
@@ -22,22 +24,20 @@ class FilterOperator final : public Operator {
   }
 
   Status ProcessBatch(int, Batch batch, Output& output) override {
-    // Text that the condition makes on its way is not needed afterwards.
+    // Text that the conditions make on their way is not needed afterwards.
     Arena scratch;
+    if (when_.has_value()) when_->Bind(batch.schema(), scratch);
     where_.Bind(batch.schema(), scratch);
     keep_.assign(batch.rows(), 0);
     size_t kept = 0;
     for (size_t i = 0; i < batch.rows(); ++i) {
-      Value verdict;
-      if (!where_.Evaluate(batch.row(i), &verdict)) [[unlikely]] {
-        WEIR_RETURN_IF_ERROR(bad_->AddRow(batch, i, where_.error()));
+      const Verdict asked = when_.has_value() ? when_->Of(batch.row(i)) : Verdict::kTrue;
+      const Verdict verdict = asked == Verdict::kTrue ? where_.Of(batch.row(i)) : asked;
+      if (verdict == Verdict::kError) [[unlikely]] {
+        WEIR_RETURN_IF_ERROR(bad_->AddRow(batch, i, asked == Verdict::kError ? when_->error() : where_.error()));
         continue;
       }
-      if (!verdict.missing() && verdict.type() != ValueType::kBool) [[unlikely]] {
-        WEIR_RETURN_IF_ERROR(bad_->AddRow(batch, i, NotBoolean(verdict)));
-        continue;
-      }
-      keep_[i] = !verdict.missing() && verdict.bool_value() ? 1 : 0;
+      keep_[i] = asked == Verdict::kFalse || verdict == Verdict::kTrue ? 1 : 0;
       kept += keep_[i];
     }
     if (kept != batch.rows()) batch.Filter(keep_);
@@ -46,27 +46,12 @@ class FilterOperator final : public Operator {
   }
 
  private:
-  std::string NotBoolean(const Value& verdict) const {
-    std::string message = "column 1: expected a boolean, found ";
-    return message.append(ValueTypeName(verdict.type())).append(", in: ").append(where_.text());
-  }
-
-  Expression where_;
+  std::optional<Condition> when_;
+  Condition where_;
   const BadRecordPolicy policy_;
   std::optional<BadRecords> bad_;  // set by Open
   std::vector<uint8_t> keep_;      // of the current batch; kept for its room
 };
-
-// What is wrong with the condition, or nothing.
-std::optional<std::string> ConditionProblem(const std::string& text) {
-  const Result<Expression> where = Expression::Parse(text);
-  if (!where.has_value()) return where.error().message();
-  if (where->type().value_or(ValueType::kBool) != ValueType::kBool) {
-    return std::string("expected a condition that is true or false, found one of type ")
-        .append(ValueTypeName(*where->type()));
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -80,20 +65,21 @@ OperatorType FilterType() {
        .required = true,
        .default_text = "",
        .doc = "SQL condition over the row's columns; only TRUE keeps the row."},
+      {.name = "when",
+       .type = OptionType::kExpression,
+       .required = false,
+       .default_text = "",
+       .doc = "SQL condition: only rows for which it is TRUE are filtered, all others stay."},
       OnErrorSpec(),
   };
   type.check = [](const Options& options, Problems& problems) {
-    if (const auto problem = ConditionProblem(options.String("where"))) {
-      problems.push_back(
-          {options.PathOf("where"), QuotedExcerpt(options.String("where")), "an SQL condition", *problem});
-    }
+    CheckCondition(options, "where", problems);
+    CheckCondition(options, "when", problems);
   };
   type.create = [](const Options& options) -> Result<std::unique_ptr<Operator>> {
-    if (const auto problem = ConditionProblem(options.String("where"))) {
-      return Error(Status::InvalidArgument(*problem).WithContext(options.PathOf("where")));
-    }
-    WEIR_ASSIGN_OR_RETURN(Expression where, Expression::Parse(options.String("where")));
-    return std::make_unique<FilterOperator>(std::move(where), OnError(options));
+    WEIR_ASSIGN_OR_RETURN(std::optional<Condition> where, ConditionOf(options, "where"));
+    WEIR_ASSIGN_OR_RETURN(std::optional<Condition> when, ConditionOf(options, "when"));
+    return std::make_unique<FilterOperator>(std::move(when), std::move(*where), OnError(options));
   };
   return type;
 }

@@ -4,6 +4,7 @@
 #include "operators/project.h"
 #include "operators/registry.h"
 #include "operators/route.h"
+#include "operators/script/script.h"
 #include "operators/union.h"
 
 namespace weir::operators {
@@ -14,6 +15,7 @@ void RegisterOperators(Registry& registry) {
   registry.Add(KeyByType());
   registry.Add(ProjectType());
   registry.Add(RouteType());
+  registry.Add(ScriptType());
   registry.Add(UnionType());
 }
 

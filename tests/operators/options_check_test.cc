@@ -151,7 +151,7 @@ TEST(OptionsCheckTest, SuggestsTheNearestName) {
 TEST(RegistryTest, HoldsEveryOperator) {
   Registry registry;
   RegisterOperators(registry);
-  for (const char* name : {"aggregate", "filter", "key_by", "project", "route", "union"}) {
+  for (const char* name : {"aggregate", "filter", "key_by", "project", "route", "script", "union"}) {
     ASSERT_NE(registry.FindOperator(name), nullptr) << name;
     EXPECT_FALSE(registry.FindOperator(name)->doc.empty()) << name;
   }

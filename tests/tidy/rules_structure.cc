@@ -71,6 +71,7 @@ const std::vector<Library>& Libraries() {
       {"Protobuf", std::regex("^google/protobuf/|\\.pb\\.h$"), std::regex("^checkpoint/[a-z_]*metadata[a-z_]*\\.cc$")},
       {"Boost.Program_options", std::regex("^boost/program_options"), std::regex("^jobs/main\\.cc$")},
       {"xxhash", std::regex("^xxhash\\.h$"), std::regex("^base/bytes\\.cc$")},
+      {"Lua", std::regex("^lua"), std::regex("^operators/script/script_[a-z]+\\.cc$")},
       {"lz4, zstd or snappy", std::regex("^(lz4|zstd|snappy)"), std::regex("^base/compression\\.cc$")},
   };
   return libraries;
