@@ -30,6 +30,10 @@ void JudgeCheckpoints(const JobReading& reading, Health& health) {
   health.causes.push_back("no checkpoint was applied for " + SecondsText(silence) + ", longer than " +
                           std::to_string(kHealthIntervalsMax) + " intervals of " +
                           SecondsText(reading.checkpoint_interval));
+  if (reading.checkpoints.pending_number.has_value()) {
+    health.causes.push_back("checkpoint " + std::to_string(*reading.checkpoints.pending_number) +
+                            " is under way: not every subtask has confirmed it");
+  }
   for (const checkpoint::SystemStats& system : reading.checkpoints.systems) {
     if (system.waiting.checkpoints == 0) continue;
     std::string cause = std::to_string(system.waiting.rows) + " rows wait for " + system.waiting.system;

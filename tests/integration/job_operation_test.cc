@@ -47,6 +47,7 @@ class JobOperationTest : public testing::Test {
     job["sources"].push_back(KafkaSource(*world_, "in", input, "json"));
     AddCount(job, "counts", "in", "k");
     job["sinks"].push_back(KafkaSink(*world_, "out", "counts", output, Json::array({"k"})));
+    job["sinks"][0]["delivery"] = "exactly-once";
     return job;
   }
   Json FollowJob(const std::string& bootstrap) {
@@ -60,6 +61,7 @@ class JobOperationTest : public testing::Test {
                             {"input", "in"},
                             {"bootstrap-servers", bootstrap},
                             {"topic", "out"},
+                            {"delivery", "exactly-once"},
                             {"key", {"k"}}});
     return job;
   }
@@ -121,7 +123,7 @@ TEST_F(JobOperationTest, B33_HealthFollowsTheSinkAndNamesIt) {
   EXPECT_TRUE(Eventually(seconds(30), [&] {
     const std::string said = http.Get("/healthz").body;
     return said.find("no checkpoint was applied for") != std::string::npos &&
-           said.find("1 rows wait for kafka:") != std::string::npos;
+           said.find(" rows wait for kafka:") != std::string::npos;
   })) << http.Get("/health").body;
   EXPECT_GT(http.Metric("weir_output_waiting_bytes"), 0);
   (*broker)->Resume();
@@ -233,7 +235,7 @@ TEST_F(JobOperationTest, WhereItListensIsSaidAndChosen) {
   EXPECT_FALSE(silent.Says("http://"));
   EXPECT_EQ(silent.Stop(), kOk) << silent.Output();
   Weir open(folder_, {"run", definition, "--metrics", "0.0.0.0:0"});
-  ASSERT_TRUE(Eventually(seconds(30), [&] { return open.Says("goes on from"); })) << open.Output();
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return open.Says("diagnostics at"); })) << open.Output();
   ExpectSays(open.Output(), {"warning other machines can reach http://0.0.0.0:"});
   EXPECT_EQ(open.Stop(), kOk) << open.Output();
   const Ended wrong = RunToEnd(folder_, {"run", definition, "--metrics", "localhost:many"});

@@ -13,7 +13,7 @@
 
 #include "tests/harness/kafka_broker.h"
 #include "tests/harness/postgres_server.h"
-#include "tests/integration/job_definitions.h"
+#include "tests/integration/job_http.h"
 
 namespace weir::job_test {
 namespace {
@@ -54,8 +54,13 @@ class JobStopTest : public testing::Test {
     return job;
   }
   static Json KafkaOut(const std::string& bootstrap) {
-    return {{"id", "out"},    {"connector", "kafka"}, {"input", "in"}, {"bootstrap-servers", bootstrap},
-            {"topic", "out"}, {"key", {"k"}}};
+    return {{"id", "out"},
+            {"connector", "kafka"},
+            {"input", "in"},
+            {"bootstrap-servers", bootstrap},
+            {"topic", "out"},
+            {"key", {"k"}},
+            {"delivery", "exactly-once"}};
   }
   static Json PostgresOut(const std::string& connection) {
     return {{"id", "out"}, {"connector", "postgres"}, {"input", "in"}, {"connection", connection}, {"table", "t"}};
@@ -140,8 +145,10 @@ TEST_F(JobStopTest, B32_BesideABrokerOfTheSourceThatIsFrozenOrGone) {
     EXPECT_TRUE(StopInTime(weir, "a source's broker that was frozen before the start").has_value()) << weir.Output();
   }
   (*broker)->Resume();
-  Weir weir(folder_, {"run", definition});
-  ASSERT_TRUE(Eventually(seconds(30), [&] { return weir.Says("goes on from"); })) << weir.Output();
+  Weir weir(folder_, {"run", definition, "--metrics", "0"});
+  const JobHttp http(weir);
+  ASSERT_TRUE(Eventually(seconds(30), [&] { return http.Metric("weir_checkpoints_completed_total") >= 1; }))
+      << weir.Output();
   (*broker)->Kill9();
   Pause(seconds(1));
   EXPECT_EQ(StopInTime(weir, "a source's broker that is gone"), kOk) << weir.Output();
