@@ -30,6 +30,10 @@ bool StandardErrorIsTerminal();
 uint32_t ProcessorCount();
 // Resident size now, in bytes; 0 if unknown.
 uint64_t ResidentBytes();
+// Of all threads since the start, user and system; any thread.
+double CpuSeconds();
+// Descriptors that are open; 0 if unknown.
+uint64_t OpenDescriptors();
 
 int64_t ProcessId();
 // Waits until the process is gone, at most `timeout`; true if it is.

@@ -176,10 +176,16 @@ std::vector<UnconfirmedOutput> CheckpointCoordinator::Unconfirmed() const {
 CheckpointStats CheckpointCoordinator::stats() const {
   CheckpointStats stats = stats_;
   const MonotonicTime now = ports_.clock->Now();
+  stats.durable_at = last_durable_;
   if (last_durable_.has_value()) stats.age = now - *last_durable_;
   if (pending_.has_value()) {
     stats.pending_number = pending_->id().number;
     stats.pending_since = now - pending_->triggered();
+  }
+  for (const auto& applier : appliers_) {
+    SystemStats& system = stats.systems.emplace_back();
+    system.waiting = applier->unconfirmed();
+    if (applier->progress().base.has_value()) system.marker = applier->progress().base->number;
   }
   return stats;
 }
@@ -434,6 +440,7 @@ bool CheckpointCoordinator::TellApplied() {
     for (const CoordinatedTask& task : tasks_) task.participant->NotifyCheckpointApplied(id);
     FAULT_SITE("apply.after-sources-told");
     stats_.applied_number = id.number;
+    stats_.applied_at = ports_.clock->Now();
     unapplied_.pop_front();
     Export(id);
     progress = true;

@@ -80,19 +80,28 @@ struct CoordinatedTask {
   bool source = false;
 };
 
+// One external system of the job, as the checkpoints know it.
+struct SystemStats {
+  std::optional<uint64_t> marker;  // number of the checkpoint that it is known to have; nothing: none yet
+  UnconfirmedOutput waiting;
+};
+
 // For the status line and metrics.
 struct CheckpointStats {
-  uint64_t last_number = 0;     // newest durable one
-  uint64_t applied_number = 0;  // newest that every system has
-  Duration last_duration{};     // trigger to durable
-  uint64_t last_bytes_new = 0;  // of state, written for the newest
-  uint64_t last_bytes = 0;      // of state, all of its files
-  std::optional<Duration> age;  // since the newest was durable; nothing before the first of this attempt
+  uint64_t last_number = 0;                 // newest durable one
+  uint64_t applied_number = 0;              // newest that every system has
+  Duration last_duration{};                 // trigger to durable
+  uint64_t last_bytes_new = 0;              // of state, written for the newest
+  uint64_t last_bytes = 0;                  // of state, all of its files
+  std::optional<Duration> age;              // since the newest was durable; nothing before the first of this attempt
+  std::optional<MonotonicTime> durable_at;  // the same as a point in time
+  std::optional<MonotonicTime> applied_at;  // when the newest became applied; nothing before the first of this attempt
   uint64_t completed = 0, failed = 0;
   uint32_t consecutive_failures = 0;
   std::optional<uint64_t> pending_number;
   Duration pending_since{};
   std::string last_failure;
+  std::vector<SystemStats> systems;
 };
 
 class CheckpointCoordinator final : public Acknowledger {

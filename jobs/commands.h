@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/http_server.h"
 #include "base/process.h"
 #include "jobs/exit_code.h"
 
@@ -30,6 +31,7 @@ struct RunArguments {
   std::map<std::string, std::string> map_operators;  // uid in the checkpoint -> uid in the definition
   uint32_t workers = 0;                              // threads that run tasks; 0: the machine's cores
   bool quiet = false;                                // no status lines
+  std::optional<HttpAddress> metrics;                // instead of what the definition says
 };
 
 // `signals` was made first of all, so that a stop may come at any time.

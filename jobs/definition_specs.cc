@@ -49,6 +49,20 @@ OptionSpec Bytes(std::string name, std::string default_text, std::string doc) {
   return spec;
 }
 
+OptionSpec MetricsSpec() {
+  OptionSpec spec{"metrics", OptionType::kObject, false, "",
+                  "An HTTP server of this process: /metrics for Prometheus, /health, /diagnostics. Without it: none."};
+  OptionSpec port{"port", OptionType::kInteger, false, "9464", "0: any that is free; the log says which."};
+  port.min = 0;
+  port.max = UINT16_MAX;
+  OptionSpec host{"host", OptionType::kString, false, "127.0.0.1",
+                  "The address to listen at. Nobody is asked who he is: one that other machines reach shows the job to "
+                  "them."};
+  host.min = 1;
+  spec.members = {std::move(port), std::move(host)};
+  return spec;
+}
+
 }  // namespace
 
 bool IsId(std::string_view text) {
@@ -109,6 +123,7 @@ std::vector<OptionSpec> JobSpecs() {
           std::move(memory),
           std::move(state),
           std::move(stop),
+          MetricsSpec(),
           {"sources", OptionType::kObjectList, false, "", "Where rows come from."},
           {"operators", OptionType::kObjectList, false, "", "What happens to them."},
           {"sinks", OptionType::kObjectList, false, "", "Where they go."}};

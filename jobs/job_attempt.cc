@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "checkpoint/savepoint.h"
 #include "jobs/control_socket.h"
 #include "jobs/status_line.h"
@@ -67,13 +68,13 @@ bool Watch(Job& job, uint64_t restarts, const AttemptPorts& ports) {
   StatusLine status(*ports.clock, StandardErrorIsTerminal(), restarts);
   bool signalled = false;
   while (job.state() <= JobState::kStopping) {
-    const SignalWaiter::Event event = ports.signals->WaitFor(std::chrono::seconds(1));
-    if (event == SignalWaiter::Event::kStop) {
+    const RunEvents::Event event = ports.events->WaitFor(std::chrono::seconds(1));
+    if (event == RunEvents::Event::kStop) {
       signalled = true;
       status.End();
       LogInfo("stopping after a last checkpoint");
       job.RequestStop(std::min(kStopTimeoutMax, job.definition().stop_timeout));
-    } else if (event == SignalWaiter::Event::kTimeout && !ports.quiet) {
+    } else if (event == RunEvents::Event::kTimeout && !ports.quiet) {
       status.Print(job);
     }
   }
@@ -99,6 +100,7 @@ void DeleteCheckpointsIfOver(Job& job, JobState state, bool signalled) {
 
 AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::RestoreRequest& restore, uint64_t restarts,
                       const AttemptPorts& ports) {
+  ports.observer->Starting();
   const auto workers = NewThreadWorkerFactory();
   state::StateBudget budget(definition.state_bytes_max);
   const auto stores = state::NewRocksDbStoreFactory(budget);
@@ -113,24 +115,27 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
   job_ports.stores = stores.get();
   job_ports.budget = &budget;
   const auto ended = std::make_shared<std::promise<void>>();
-  job_ports.on_done = [signals = ports.signals, ended] {
+  job_ports.on_done = [events = ports.events, ended] {
     ended->set_value();
-    signals->Wake();
+    events->Wake();
   };
   auto job = Job::Start(definition, {.restore = restore}, std::move(job_ports));
   AttemptEnd end;
   bool signalled = false;
   if (!job.has_value()) {
     end.cause = job.error();
+    ports.observer->NotStarted(end.cause);
     executor->Stop();
     return end;
   }
+  ports.observer->Attach(**job);
   {
     const std::unique_ptr<LocalSocketServer> control =
         OpenControlSocket(**job, ports.connections->file_system(), ended->get_future().share(), *workers);
     for (const checkpoint::ReportLine& line : (*job)->report()) Log(line.level, line.text);
     signalled = Watch(**job, restarts, ports);
   }
+  ports.observer->Detach();
   executor->Stop();
   end.state = (*job)->state();
   end.cause = (*job)->cause();

@@ -6,11 +6,12 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "base/process.h"
 #include "base/random.h"
 #include "checkpoint/restore.h"
 #include "jobs/definition_command.h"
 #include "jobs/job.h"
+#include "jobs/job_observer.h"
+#include "jobs/run_events.h"
 
 namespace weir::jobs {
 
@@ -18,7 +19,8 @@ struct AttemptPorts {
   const Connections* connections = nullptr;
   const Clock* clock = nullptr;
   Random* random = nullptr;
-  SignalWaiter* signals = nullptr;
+  RunEvents* events = nullptr;
+  JobObserver* observer = nullptr;
   uint32_t threads = 1;  // that run tasks
   bool quiet = false;    // no status lines
 };
@@ -32,7 +34,7 @@ struct AttemptEnd {
   uint64_t applied = 0;      // number of the newest checkpoint that every system has
 };
 
-// From the lock on the storage to the end. Blocks; the main thread, which also waits for the signals.
+// From the lock on the storage to the end. Blocks; the job's thread.
 AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::RestoreRequest& restore, uint64_t restarts,
                       const AttemptPorts& ports);
 

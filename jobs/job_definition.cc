@@ -10,6 +10,7 @@
 #include "jobs/definition_reader.h"
 #include "jobs/definition_references.h"
 #include "jobs/definition_restart.h"
+#include "jobs/definition_shown.h"
 #include "jobs/definition_specs.h"
 #include "jobs/definition_systems.h"
 #include "operators/options_check.h"
@@ -134,6 +135,10 @@ class DefinitionChecker {
     job_.state_bytes_max = static_cast<uint64_t>(state.Integer("bytes-max"));
     if (state.Has("directory")) job_.state_directory = state.String("directory");
     job_.stop_timeout = options.Object("stop").Time("timeout");
+    if (options.Has("metrics")) {
+      const operators::Options metrics = options.Object("metrics");
+      job_.metrics = HttpAddress{metrics.String("host"), static_cast<uint16_t>(metrics.Integer("port"))};
+    }
     CheckParallelism(job_.parallelism, "/parallelism");
   }
 
@@ -385,6 +390,7 @@ std::expected<ParsedDefinition, std::vector<DefinitionProblem>> ParseJobDefiniti
     for (Problem& problem : refused) located.push_back({"--set " + path, 0, std::move(problem), false});
     if (!pointer.empty()) overridden.emplace_back(std::move(pointer), path);
   }
+  RawValue written = *root;
   std::vector<std::string> secrets = ResolveReferences(*root, inputs, problems);
   JobDefinition job = DefinitionChecker(*root, registry, problems, warnings).Check();
 
@@ -394,6 +400,7 @@ std::expected<ParsedDefinition, std::vector<DefinitionProblem>> ParseJobDefiniti
   locator.Locate(std::move(warnings), true, parsed.warnings);
   if (located.empty()) {
     parsed.job = std::move(job);
+    parsed.shown = ShownDefinition(std::move(written), registry);
     return parsed;
   }
   located.insert(located.end(), parsed.warnings.begin(), parsed.warnings.end());

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/http_server.h"
 #include "jobs/restart_strategy.h"
 #include "operators/options.h"
+#include "operators/raw_value.h"
 #include "operators/registry.h"
 
 namespace weir::jobs {
@@ -62,7 +64,8 @@ struct JobDefinition {
   uint64_t state_bytes_max = uint64_t{256} << 20;
   std::string state_directory;  // local working files; empty: under the storage
   Duration stop_timeout = std::chrono::seconds(20);
-  std::vector<NodeDefinition> nodes;  // sources, operators, sinks, in the order of the definition
+  std::optional<HttpAddress> metrics;  // where the process shows how it is; nothing: nowhere
+  std::vector<NodeDefinition> nodes;   // sources, operators, sinks, in the order of the definition
 };
 
 struct DefinitionProblem {
@@ -85,6 +88,7 @@ struct DefinitionInputs {
 
 struct ParsedDefinition {
   JobDefinition job;
+  operators::RawValue shown;  // as it may be shown (definition_shown.h)
   std::vector<DefinitionProblem> warnings;
 };
 

@@ -14,6 +14,7 @@
 #include "base/fault_site.h"
 #include "base/process.h"
 #include "jobs/commands.h"
+#include "jobs/operation.h"
 
 namespace po = boost::program_options;
 
@@ -175,6 +176,8 @@ int Run(const std::vector<std::string>& words, const std::string& self, SignalWa
       "drop-output", po::value(&run.drop_output), "a removed system whose waiting output may be dropped")(
       "workers", po::value<int64_t>(), "threads that run tasks (default: cores)")("quiet", po::bool_switch(&run.quiet),
                                                                                   "no status lines")(
+      "metrics", po::value<std::string>(),
+      "HOST:PORT or PORT of an HTTP server for /metrics, /health and /diagnostics (default: the definition's)")(
       "supervise", "run the job in a child process and start that again when it dies");
   AddMatchOptions(options, run.allow_non_restored_state);
   const po::variables_map vm = ParseArguments(words, options, {"job"});
@@ -186,6 +189,11 @@ int Run(const std::vector<std::string>& words, const std::string& self, SignalWa
                        ReadNumber(vm, "assume", 0, INT64_MAX, run.assume, problem) &&
                        ReadNumber(vm, "workers", 1, kWorkersMax, run.workers, problem);
   if (!numbers) return Usage(problem);
+  if (vm.count("metrics") != 0) {
+    auto address = ParseHttpAddress(vm["metrics"].as<std::string>());
+    if (!address.has_value()) return Usage("--metrics: " + address.error().message());
+    run.metrics = std::move(*address);
+  }
   if (run.claim && (run.restore == "latest" || run.restore == "none")) {
     return Usage("--claim is about the savepoint that --restore PATH names, found --restore " + run.restore);
   }

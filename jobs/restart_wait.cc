@@ -9,7 +9,7 @@
 
 namespace weir::jobs {
 
-bool StopsWithin(Duration delay, const JobDefinition& job, const Connections& connections, SignalWaiter& signals) {
+bool StopsWithin(Duration delay, const JobDefinition& job, const Connections& connections, const StopWaiting& waiting) {
   const SystemClock clock;
   const MonotonicTime until = clock.Now() + delay;
   std::atomic<bool> asked = false;
@@ -23,13 +23,13 @@ bool StopsWithin(Duration delay, const JobDefinition& job, const Connections& co
         return Error(Status::Unavailable("the job has failed and waits for a restart"));
       }
       asked = true;
-      signals.Wake();
+      waiting.wake();
       return 0;
     });
     if (server.has_value()) control = std::move(*server);
   }
   for (Duration left = delay; left > Duration::zero() && !asked; left = until - clock.Now()) {
-    if (signals.WaitFor(left) == SignalWaiter::Event::kStop) return true;
+    if (waiting.stop_comes(left)) return true;
   }
   return asked;
 }

@@ -43,7 +43,10 @@ class Supervisor {
       const std::optional<Duration> delay = strategy_.OnFailure(began, clock_.Now());
       if (stopping_ || !delay.has_value()) return Dead(death);
       LogWarning(death + "; " + strategy_.Granted(*delay));
-      if (StopsWithin(*delay, definition_, connections_, signals_)) {
+      const StopWaiting waiting{
+          .stop_comes = [this](Duration timeout) { return signals_.WaitFor(timeout) == SignalWaiter::Event::kStop; },
+          .wake = [this] { signals_.Wake(); }};
+      if (StopsWithin(*delay, definition_, connections_, waiting)) {
         LogWarning(name_ + " stopped while it waited for a restart");
         return ExitCode::kJobFailed;
       }

@@ -8,6 +8,8 @@
 //      durable, so that an aborted checkpoint loses no output.
 #include "operators/runtime/task.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -18,6 +20,16 @@ using checkpoint::AfterBarrier;
 using checkpoint::CheckpointBarrier;
 using checkpoint::SubtaskSnapshot;
 
+namespace {
+
+// The least and the greatest time are none.
+void ShowSeconds(std::atomic<double>& gauge, EventTime time) {
+  if (time.wall_ns == EventTime::Min().wall_ns || time.wall_ns == EventTime::Max().wall_ns) return;
+  gauge.store(static_cast<double>(time.wall_ns) / 1e9, std::memory_order_relaxed);
+}
+
+}  // namespace
+
 Task::Task(TaskOptions options)
     : options_(std::move(options)),
       mailbox_(std::make_shared<Mailbox<Command>>(*options_.wakeup)),
@@ -26,15 +38,24 @@ Task::Task(TaskOptions options)
   WEIR_CHECK(options_.acknowledger != nullptr);
   WEIR_CHECK((options_.source.reader != nullptr) == options_.inputs.empty());
   WEIR_CHECK(options_.state == nullptr || options_.snapshots != nullptr);
+  const std::string& head = options_.source.reader != nullptr ? options_.source.uid
+                            : options_.operators.empty()      ? options_.sink.uid
+                                                              : options_.operators.front().uid;
+  watermark_seconds_ = &metrics_.named.Gauge(head, "watermark_seconds");
+  if (options_.sink.writer != nullptr) {
+    applied_watermark_seconds_ = &metrics_.named.Gauge(options_.sink.uid, "applied_watermark_seconds");
+  }
   chain_ = std::make_unique<OperatorChain>(std::move(options_.operators), std::move(options_.sink), outputs_);
   if (!options_.inputs.empty()) {
     gate_ = std::make_unique<InputGate>(std::move(options_.inputs));
     return;
   }
   WEIR_CHECK(options_.state != nullptr);  // splits are operator state
+  event_time_seconds_ = &metrics_.named.Gauge(options_.source.uid, "event_time_seconds");
   SourceHead::Emitters emit;
   emit.main = [this](Batch batch) {
     metrics_.rows_in.fetch_add(batch.rows(), std::memory_order_relaxed);
+    ShowEventTimes(batch);
     return chain_->ProcessBatch(0, std::move(batch));
   };
   emit.side = [this, uid = options_.source.uid](std::string_view tag, const Batch& batch) {
@@ -149,6 +170,7 @@ Status Task::Handle(Durable command) {
 }
 
 Status Task::Handle(Applied command) {
+  ShowAppliedWatermark(command.id.number);
   WEIR_RETURN_IF_ERROR(chain_->NotifyCheckpointApplied(command.id));
   return is_source() ? source_->NotifyCheckpointApplied(command.id) : Status::Ok();
 }
@@ -274,9 +296,26 @@ Result<StepResult> Task::Idle() {
 }
 
 Status Task::PassWatermark(Watermark watermark, bool gates_only) {
-  if (!gates_only) return chain_->ProcessWatermark(watermark);
-  outputs_.WriteControl(watermark);
-  return Status::Ok();
+  if (gates_only) {
+    outputs_.WriteControl(watermark);
+    return Status::Ok();
+  }
+  watermark_ = watermark.time;
+  ShowSeconds(*watermark_seconds_, watermark_);
+  return chain_->ProcessWatermark(watermark);
+}
+
+void Task::ShowEventTimes(const Batch& batch) {
+  EventTime newest = EventTime::Min();
+  for (size_t i = 0; i < batch.rows(); ++i) newest = std::max(newest, batch.time(i));
+  ShowSeconds(*event_time_seconds_, newest);
+}
+
+void Task::ShowAppliedWatermark(uint64_t number) {
+  const auto end = cut_watermarks_.upper_bound(number);
+  if (end == cut_watermarks_.begin()) return;
+  ShowSeconds(*applied_watermark_seconds_, std::prev(end)->second);
+  cut_watermarks_.erase(cut_watermarks_.begin(), end);
 }
 
 void Task::StartBarrier(const CheckpointBarrier& barrier) {
@@ -319,6 +358,7 @@ Status Task::Cut(const CheckpointBarrier& barrier) {
   const CheckpointId id = barrier.id;
   WEIR_CHECK_GT(id.number, last_cut_);
   last_cut_ = id.number;
+  if (applied_watermark_seconds_ != nullptr) cut_watermarks_[id.number] = watermark_;
   SubtaskSnapshot snapshot;
   WEIR_ASSIGN_OR_RETURN(std::vector<checkpoint::Committable> sealed, chain_->PrepareCommit(id));
   for (checkpoint::Committable& each : sealed) sealed_.push_back({id, std::move(each)});

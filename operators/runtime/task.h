@@ -156,6 +156,8 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
   // Reads nothing; sends what is kept.
   Result<StepResult> Rest();
   Status PassWatermark(Watermark watermark, bool gates_only);
+  void ShowEventTimes(const Batch& batch);
+  void ShowAppliedWatermark(uint64_t number);
   void StartBarrier(const checkpoint::CheckpointBarrier& barrier);
   Status ReachEnd();
   Result<StepResult> CutWhenReady();
@@ -184,6 +186,13 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
   bool unflushed_ = false;                             // something was read since the last Flush
   std::deque<Sealed> sealed_;                          // committables whose checkpoint is not durable, oldest first
   std::map<uint64_t, Unacknowledged> unacknowledged_;  // by number: their state is being written
+  EventTime watermark_ = EventTime::Min();             // the last that the chain has seen
+  std::map<uint64_t, EventTime> cut_watermarks_;       // with a sink: at the cut of each number that is not applied
+
+  // In metrics_, in seconds since 1970; the names' uids are of the chain's head, its source, its sink.
+  std::atomic<double>* watermark_seconds_ = nullptr;
+  std::atomic<double>* event_time_seconds_ = nullptr;         // null: no source
+  std::atomic<double>* applied_watermark_seconds_ = nullptr;  // null: no sink
 };
 
 }  // namespace weir::operators

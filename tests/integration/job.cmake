@@ -69,3 +69,7 @@ weir_add_test(job_postgres_exact_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_e
 weir_add_torture(job_postgres_exact 1200)
 weir_add_test(job_postgres_case_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_case_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
+weir_add_test(job_operation_test
+  ${CMAKE_CURRENT_SOURCE_DIR}/job_operation_test.cc
+  ${CMAKE_CURRENT_SOURCE_DIR}/job_stop_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)

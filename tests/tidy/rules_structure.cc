@@ -61,8 +61,8 @@ const std::vector<Library>& Libraries() {
       {"libcurl", std::regex("^curl/"), std::regex("^connectors/http_client\\.cc$")},
       {"libpq", std::regex("^(postgresql/)?libpq|^pg_"), std::regex("^connectors/postgres/libpq_[a-z_]+\\.cc$")},
       {"nlohmann/json", std::regex("^nlohmann/json\\.hpp$"),
-       std::regex("^(jobs/(control_socket|import_replicator|json_definition_reader|definition_schema|demo_command|"
-                  "position_edit)|connectors/(marker_text|file/(enumerator|part|position)|"
+       std::regex("^(jobs/(control_socket|import_replicator|json_definition_reader|definition_schema|diagnostics|"
+                  "demo_command|position_edit)|connectors/(marker_text|file/(enumerator|part|position)|"
                   "format/(avro_schema|schema_registry)|generator/source|kafka/(rdkafka_token|split)))\\.cc$")},
       {"simdjson", std::regex("^simdjson"),
        std::regex("^(connectors/format/json_[a-z_]+|operators/expression/json_member)\\.cc$")},
