@@ -49,7 +49,8 @@ class RowCollector {
   operators::Arena& arena();
   // At most kRowsOfRecordMax rows of one record, which stay together in one batch.
   void PutRows(const operators::SchemaPtr& schema, operators::EventTime time, std::span<const CollectedRow> rows);
-  // Emitted behind all rows collected so far, at the latest by Flush; of several the greatest.
+  // Emitted behind all rows collected so far, at the latest by Flush; of several that rise the greatest. One that falls
+  // is emitted as well: who counts them sees it.
   void PutWatermark(operators::EventTime time);
 
   // Rows taken since Begin.
