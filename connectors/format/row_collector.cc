@@ -83,8 +83,8 @@ void RowCollector::PutRows(const SchemaPtr& schema, EventTime time, std::span<co
 void RowCollector::PutWatermark(EventTime time) {
   WEIR_CHECK(split_id_ != nullptr);
   for (PendingWatermark& pending : watermarks_) {
-    if (*pending.split_id == *split_id_) {
-      pending.time = std::max(pending.time, time);
+    if (*pending.split_id == *split_id_ && pending.time <= time) {
+      pending.time = time;
       return;
     }
   }

@@ -58,7 +58,8 @@ class RowCollector {
   // clock may decide that a row is stale or outside of a range.
   void PutRows(const operators::SchemaPtr& schema, operators::EventTime time, std::span<const CollectedRow> rows,
                RowClock clock = RowClock::kRecord);
-  // Emitted behind all rows collected so far, at the latest by Flush; of several the greatest.
+  // Emitted behind all rows collected so far, at the latest by Flush; of several that rise the greatest. One that falls
+  // is emitted as well: who counts them sees it.
   void PutWatermark(operators::EventTime time);
 
   // Rows taken since Begin.

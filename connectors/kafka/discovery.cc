@@ -47,6 +47,7 @@ Result<std::vector<TopicPartition>> KafkaDiscovery::ListPartitions() {
   for (const TopicMetadata& topic : topics) {
     for (int32_t i = 0; i < topic.partitions; ++i) partitions.push_back({topic.name, i});
   }
+  std::erase_if(partitions, [this](const TopicPartition& partition) { return options_.Retired(partition); });
   return partitions;
 }
 
@@ -118,13 +119,15 @@ Result<std::vector<KafkaSplit>> KafkaDiscovery::FirstStart() {
 Result<std::vector<KafkaSplit>> KafkaDiscovery::Restore(std::vector<KafkaSplit> saved,
                                                         const std::set<TopicPartition>& known) {
   WEIR_ASSIGN_OR_RETURN(const std::vector<TopicPartition> partitions, ListPartitions());
+  std::erase_if(saved, [this](const KafkaSplit& split) { return options_.Retired(split.partition); });
   std::vector<TopicPartition> open;
   for (KafkaSplit& split : saved) {
     if (!options_.bounded()) split.end.reset();
     if (std::ranges::find(partitions, split.partition) == partitions.end()) {
-      return Error(Status::FailedPrecondition("the checkpoint holds offset " + std::to_string(split.offset) + " of " +
-                                              Describe(split.partition) +
-                                              ", which the cluster or the definition no longer has"));
+      return Error(
+          Status::FailedPrecondition("the checkpoint holds offset " + std::to_string(split.offset) + " of " +
+                                     Describe(split.partition) + ", which the cluster or the definition no longer has" +
+                                     (options_.frontier ? "; if it is gone for good, frontier.retire drops it" : "")));
     }
     if (!split.finished()) open.push_back(split.partition);
   }

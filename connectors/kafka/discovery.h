@@ -21,7 +21,8 @@ class KafkaDiscovery {
   Result<std::vector<KafkaSplit>> FirstStart();
   // The saved splits, checked, and the partitions that are not in `known`, from their earliest record. An error names
   // topic, partition and both numbers where a saved offset is beyond the end or before the start of the log. Where the
-  // definition ends what had no end, it ends now; where it no longer does, reading goes on.
+  // definition ends what had no end, it ends now; where it no longer does, reading goes on. What the definition retires
+  // is left out, here and everywhere.
   Result<std::vector<KafkaSplit>> Restore(std::vector<KafkaSplit> saved, const std::set<TopicPartition>& known);
   // Partitions that are not in `known`, from their earliest record.
   Result<std::vector<KafkaSplit>> FindNew(const std::set<TopicPartition>& known);

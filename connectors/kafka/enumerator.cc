@@ -6,9 +6,13 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "connectors/kafka/discovery.h"
+#include "connectors/kafka/frontier_event.h"
 
 namespace weir::connectors {
 namespace {
+
+// How long a look that the frontier waits for is not repeated after one that failed.
+constexpr Duration kRetryInterval = std::chrono::seconds(1);
 
 // FNV-1a: the same on every machine and in every version.
 uint32_t TopicHash(std::string_view topic) {
@@ -34,16 +38,29 @@ Status KafkaEnumerator::Start(operators::EnumeratorContext context, std::optiona
   context_ = std::move(context);
   found_ = std::make_unique<Mailbox<Found>>(*context_.wakeup);
   worker_ = context_.workers->NewWorker("kafka-splits");
+  FrontierState frontier;
+  if (restored) {
+    WEIR_ASSIGN_OR_RETURN(known_, ParseKnownPartitions(*restored));
+    std::erase_if(known_, [this](const TopicPartition& partition) { return options_.Retired(partition); });
+    if (const std::optional<std::string> text = FrontierOfKnownPartitions(*restored)) {
+      WEIR_ASSIGN_OR_RETURN(frontier, ParseFrontierState(*text));
+    }
+  }
+  if (options_.frontier) {
+    const bool looks = options_.discovery_interval > Duration::zero();
+    frontier_ = std::make_unique<FrontierHost>(*options_.frontier, looks, context_, frontier);
+  }
   if (!restored && splits.empty()) {
     AskCluster([this](KafkaAdmin& admin) { return KafkaDiscovery(options_, admin).FirstStart(); });
     return {};
   }
-  if (restored) {
-    WEIR_ASSIGN_OR_RETURN(known_, ParseKnownPartitions(*restored));
-  }
   std::vector<KafkaSplit> saved;
   for (const operators::SourceSplit& split : splits) {
     WEIR_ASSIGN_OR_RETURN(KafkaSplit parsed, KafkaSplit::Parse(split));
+    if (options_.Retired(parsed.partition)) {
+      LogInfo("source " + context_.uid + ": partition " + split.id + " is retired at " + split.position);
+      continue;
+    }
     known_.insert(parsed.partition);
     saved.push_back(std::move(parsed));
   }
@@ -55,6 +72,7 @@ Status KafkaEnumerator::Start(operators::EnumeratorContext context, std::optiona
 
 void KafkaEnumerator::AskCluster(std::move_only_function<Found(KafkaAdmin&)> question) {
   asking_ = true;
+  if (frontier_ != nullptr) frontier_->LookBegins();
   last_asked_ = context_.clock->Now();
   worker_->Submit([this, question = std::move(question)]() mutable {
     if (admin_ == nullptr) {
@@ -74,24 +92,41 @@ Status KafkaEnumerator::Step() {
     asking_ = false;
     WEIR_RETURN_IF_ERROR(HandleFound(std::move(*found)));
   }
-  const bool due = ready_ && !asking_ && options_.discovery_interval > Duration::zero() &&
-                   context_.clock->Now() - last_asked_ >= options_.discovery_interval;
-  if (due) {
+  if (LookIsDue()) {
     AskCluster([this, known = known_](KafkaAdmin& admin) { return KafkaDiscovery(options_, admin).FindNew(known); });
   }
   return {};
 }
 
+bool KafkaEnumerator::LookIsDue() const {
+  if (!ready_ || asking_ || options_.discovery_interval == Duration::zero()) return false;
+  const Duration since = context_.clock->Now() - last_asked_;
+  if (since >= options_.discovery_interval) return true;
+  return frontier_ != nullptr && frontier_->WantsLook() && (!unanswered_ || since >= kRetryInterval);
+}
+
+Status KafkaEnumerator::HandleEvent(uint32_t subtask, const std::string& event) {
+  // Without a frontier: of a checkpoint that had one.
+  return frontier_ == nullptr ? Status::Ok() : frontier_->HandleEvent(subtask, event);
+}
+
 Status KafkaEnumerator::HandleFound(Found found) {
-  if (!found.has_value()) {
+  unanswered_ = !found.has_value();
+  if (unanswered_) {
     if (!ready_ || !found.error().retryable()) return found.error();
+    if (frontier_ != nullptr) frontier_->LookEnds(false);
     LogWarning("source " + context_.uid + ": partitions can't be discovered now: " + found.error().message());
     return {};
+  }
+  if (frontier_ != nullptr) {
+    frontier_->Ensure(*found);
+    frontier_->LookEnds(true);
   }
   Assign(*found);
   if (ready_) return {};
   ready_ = true;
   if (options_.discovery_interval == Duration::zero()) {
+    if (frontier_ != nullptr) frontier_->NoMoreSplits();
     for (uint32_t subtask = 0; subtask < context_.parallelism; ++subtask) context_.no_more_splits(subtask);
   }
   return {};
@@ -111,7 +146,7 @@ void KafkaEnumerator::Assign(const std::vector<KafkaSplit>& splits) {
 
 Result<std::string> KafkaEnumerator::SnapshotState(CheckpointId) {
   if (!ready_) return Error(Status::FailedPrecondition("offsets are not known yet"));
-  return WriteKnownPartitions(known_);
+  return WriteKnownPartitions(known_, frontier_ == nullptr ? std::string() : frontier_->SnapshotState());
 }
 
 }  // namespace weir::connectors

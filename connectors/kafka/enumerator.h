@@ -1,6 +1,7 @@
 // Assigns a Kafka source's partitions to its readers: those of a first start or of a checkpoint at once, new ones as
 // discovery finds them. Partition p of a topic goes to reader (hash(topic) + p) mod parallelism, so that the assignment
-// is even and the same after every start. The control thread; what waits for the cluster runs on a Worker of its own.
+// is even and the same after every start. With a frontier (frontier_host.h) a partition counts from the moment it is
+// found. The control thread; what waits for the cluster runs on a Worker of its own.
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "base/mailbox.h"
 #include "connectors/kafka/client.h"
+#include "connectors/kafka/frontier_host.h"
 #include "connectors/kafka/options.h"
 #include "connectors/kafka/split.h"
 #include "operators/source.h"
@@ -26,6 +28,7 @@ class KafkaEnumerator final : public operators::SplitEnumerator {
   Status Start(operators::EnumeratorContext context, std::optional<std::string> restored,
                std::vector<operators::SourceSplit> splits) override;
   Status Step() override;
+  Status HandleEvent(uint32_t subtask, const std::string& event) override;
   bool ready() const override { return ready_; }
   Result<std::string> SnapshotState(CheckpointId checkpoint) override;
 
@@ -33,6 +36,7 @@ class KafkaEnumerator final : public operators::SplitEnumerator {
   using Found = Result<std::vector<KafkaSplit>>;
 
   void AskCluster(std::move_only_function<Found(KafkaAdmin&)> question);
+  bool LookIsDue() const;
   Status HandleFound(Found found);
   void Assign(const std::vector<KafkaSplit>& splits);
 
@@ -46,7 +50,9 @@ class KafkaEnumerator final : public operators::SplitEnumerator {
   std::set<TopicPartition> known_;  // ever assigned
   bool ready_ = false;
   bool asking_ = false;
+  bool unanswered_ = false;  // the last question
   MonotonicTime last_asked_;
+  std::unique_ptr<FrontierHost> frontier_;  // none: each split has a watermark of its own
 
   std::unique_ptr<KafkaAdmin> admin_;  // the worker's thread only
   std::unique_ptr<Worker> worker_;     // last: ends before what it uses

@@ -162,7 +162,85 @@ void CheckDeadLetterTopic(const Options& options, Problems& problems) {
   CheckTopicName(options, "dead-letter-topic", problems);
 }
 
+OptionSpec FrontierOptionSpec() {
+  return {
+      .name = "frontier",
+      .type = OptionType::kObject,
+      .doc =
+          "With a format that brings watermarks: all readers give the same one, the minimum over all partitions that "
+          "are known, read or not yet; without it, each partition has its own.",
+      .members =
+          {
+              {.name = "release-rows-max",
+               .type = OptionType::kInteger,
+               .default_text = "100000",
+               .doc = "Rows that one step of the frontier frees, about: one that was held back goes on in steps of "
+                      "source time. Rows of one timestamp always stay together.",
+               .min = 1},
+              {.name = "waiting-bytes-max",
+               .type = OptionType::kBytes,
+               .default_text = "8GiB",
+               .doc = "With more bytes of records read above the frontier, partitions ahead of it are paused until it "
+                      "is a quarter less; those that hold it back are read on.",
+               .min = 1},
+              {.name = "waiting-bytes-limit",
+               .type = OptionType::kBytes,
+               .doc = "With more bytes than that above the frontier the job fails, naming the partition that holds it "
+                      "back. Default: twice waiting-bytes-max.",
+               .min = 1},
+              {.name = "retire",
+               .type = OptionType::kStringList,
+               .doc =
+                   "Topics, or partitions (<topic>-<partition>), that are gone for good: neither read nor waited for, "
+                   "and what a checkpoint holds of them is dropped."},
+          },
+  };
+}
+
+void CheckFrontier(const Options& options, Problems& problems) {
+  if (!options.Has("frontier")) return;
+  const Options frontier = options.Object("frontier");
+  if (options.String("format") != "cockroachdb") {
+    problems.push_back({options.PathOf("frontier"), "", "format cockroachdb",
+                        "frontier needs a format that brings watermarks, and format is " + options.String("format")});
+  }
+  if (frontier.Has("waiting-bytes-limit") &&
+      frontier.Integer("waiting-bytes-limit") < frontier.Integer("waiting-bytes-max")) {
+    problems.push_back({frontier.PathOf("waiting-bytes-limit"), std::to_string(frontier.Integer("waiting-bytes-limit")),
+                        "at least waiting-bytes-max",
+                        "waiting-bytes-limit is below waiting-bytes-max (" +
+                            std::to_string(frontier.Integer("waiting-bytes-max")) + " bytes)"});
+  }
+  const std::vector<std::string> retired = frontier.Strings("retire");
+  for (size_t i = 0; i < retired.size(); ++i) {
+    if (IsTopicName(retired[i])) continue;
+    problems.push_back({frontier.PathOf("retire") + "/" + std::to_string(i), retired[i],
+                        "<topic> or <topic>-<partition>",
+                        operators::QuotedExcerpt(retired[i]) + " names neither a topic nor a partition"});
+  }
+}
+
+std::optional<KafkaFrontierOptions> FrontierOf(const Options& options) {
+  if (!options.Has("frontier")) return std::nullopt;
+  const Options frontier = options.Object("frontier");
+  KafkaFrontierOptions result;
+  result.release_rows_max = static_cast<uint64_t>(frontier.Integer("release-rows-max"));
+  result.waiting_bytes_max = static_cast<uint64_t>(frontier.Integer("waiting-bytes-max"));
+  result.waiting_bytes_limit = frontier.Has("waiting-bytes-limit")
+                                   ? static_cast<uint64_t>(frontier.Integer("waiting-bytes-limit"))
+                                   : 2 * result.waiting_bytes_max;
+  result.retire = frontier.Strings("retire");
+  return result;
+}
+
 }  // namespace
+
+bool KafkaSourceOptions::Retired(const TopicPartition& partition) const {
+  if (!frontier) return false;
+  return std::ranges::any_of(frontier->retire, [&](const std::string& name) {
+    return name == partition.topic || name == partition.ToString();
+  });
+}
 
 std::optional<TopicPartition> ParseTopicPartition(std::string_view text) {
   const size_t dash = text.rfind('-');
@@ -208,6 +286,7 @@ std::vector<OptionSpec> KafkaSourceOptionSpecs() {
                      "never. A bounded source does not look.",
               .min = 0},
          });
+  specs.push_back(FrontierOptionSpec());
   specs.push_back(operators::OnErrorSpec());
   Append(specs, DeserializerOptions());
   return specs;
@@ -232,6 +311,7 @@ void CheckKafkaSourceOptions(const Options& options, Problems& problems) {
   CheckGiven(options, "start-timestamp", StartOf(options) == KafkaStart::kTimestamp, "start timestamp", problems);
   CheckGiven(options, "start-offsets", StartOf(options) == KafkaStart::kOffsets, "start offsets", problems);
   CheckGiven(options, "end-offsets", EndOf(options) == KafkaEnd::kOffsets, "end offsets", problems);
+  CheckFrontier(options, problems);
   if (StartOf(options) == KafkaStart::kGroupOffsets && !options.Has("group")) {
     CheckGiven(options, "group", true, "start group-offsets", problems);
   }
@@ -256,6 +336,10 @@ KafkaSourceOptions ParseKafkaSourceOptions(const Options& options) {
   if (options.Has("group")) result.group = options.String("group");
   result.discovery_interval = result.bounded() ? Duration::zero() : options.Time("discovery-interval");
   result.request_timeout = options.Time("request-timeout");
+  result.frontier = FrontierOf(options);
+  std::erase_if(result.topics, [&](const std::string& topic) {
+    return result.frontier && std::ranges::find(result.frontier->retire, topic) != result.frontier->retire.end();
+  });
   return result;
 }
 

@@ -19,6 +19,14 @@ inline constexpr char kKafkaMarkerTopic[] = "weir-markers";
 enum class KafkaStart : uint8_t { kEarliest, kLatest, kGroupOffsets, kTimestamp, kOffsets };
 enum class KafkaEnd : uint8_t { kNone, kLatest, kOffsets };
 
+// Watermarks of all partitions are one: their minimum, in steps (frontier.h).
+struct KafkaFrontierOptions {
+  uint64_t release_rows_max = 0;
+  uint64_t waiting_bytes_max = 0;
+  uint64_t waiting_bytes_limit = 0;
+  std::vector<std::string> retire;  // topics and partitions
+};
+
 struct KafkaSourceOptions {
   KafkaConnection connection;       // with isolation.level
   std::vector<std::string> topics;  // these, or
@@ -31,8 +39,11 @@ struct KafkaSourceOptions {
   std::string group;              // empty: no offsets are committed
   Duration discovery_interval{};  // zero: off
   Duration request_timeout{};
+  std::optional<KafkaFrontierOptions> frontier;  // none: each partition has its own watermark
 
   bool bounded() const { return end != KafkaEnd::kNone; }
+  // Neither read nor waited for: the definition names it as gone.
+  bool Retired(const TopicPartition& partition) const;
 };
 
 std::vector<operators::OptionSpec> KafkaSourceOptionSpecs();

@@ -4,12 +4,15 @@
 #include <utility>
 
 #include "base/log.h"
-#include "connectors/format/watermark_tap.h"
+#include "connectors/format/hlc.h"
 
 namespace weir::connectors {
 namespace {
 
-constexpr Duration kLagInterval = std::chrono::seconds(1);
+constexpr Duration kMetricsInterval = std::chrono::seconds(1);
+constexpr double kNsPerSecond = 1e9;
+
+void Show(std::atomic<double>& gauge, double value) { gauge.store(value, std::memory_order_relaxed); }
 
 std::optional<std::string_view> Nullable(std::string_view bytes) {
   return bytes.data() == nullptr ? std::nullopt : std::optional(bytes);
@@ -17,12 +20,35 @@ std::optional<std::string_view> Nullable(std::string_view bytes) {
 
 }  // namespace
 
+// Sees rows and watermarks on their way out.
+class KafkaReader::Tap final : public operators::SourceOutput {
+ public:
+  Tap(KafkaReader& reader, operators::SourceOutput& output) : reader_(reader), output_(output) {}
+
+  Status Emit(operators::Batch batch) override {
+    if (reader_.frontier_ != nullptr) reader_.frontier_->CountRows(batch);
+    return output_.Emit(std::move(batch));
+  }
+  Status EmitSide(std::string_view tag, operators::Batch batch) override {
+    return output_.EmitSide(tag, std::move(batch));
+  }
+  bool HasSide(std::string_view tag) const override { return output_.HasSide(tag); }
+  void EmitWatermark(const std::string& split_id, operators::Watermark watermark) override {
+    reader_.RaiseWatermark(split_id, watermark.time, output_);
+  }
+
+ private:
+  KafkaReader& reader_;
+  operators::SourceOutput& output_;
+};
+
 KafkaReader::KafkaReader(KafkaSourceOptions options, std::unique_ptr<Deserializer> deserializer,
                          BadRecordPolicy bad_records, KafkaClientFactory& factory)
     : options_(std::move(options)),
       deserializer_(std::move(deserializer)),
       bad_records_(bad_records),
-      factory_(factory) {}
+      factory_(factory),
+      frontier_(options_.frontier ? std::make_unique<FrontierReader>() : nullptr) {}
 
 KafkaReader::~KafkaReader() {
   if (worker_ == nullptr) return;
@@ -38,18 +64,20 @@ Status KafkaReader::Open(operators::ReaderContext& context) {
   context_ = context;
   WEIR_ASSIGN_OR_RETURN(consumer_,
                         factory_.NewConsumer(options_.connection, {context.clock, context.workers, context.wakeup}));
+  records_received_ = &context.metrics->named.Counter(context.uid, "records_received");
+  resolved_backwards_ = &context.metrics->named.Counter(context.uid, "resolved_backwards");
   if (!options_.group.empty()) worker_ = context.workers->NewWorker("kafka-offsets");
   return {};
 }
 
 Status KafkaReader::AddSplits(std::vector<operators::SourceSplit> splits) {
   std::vector<PartitionStart> starts;
+  watermarks_due_ = true;
   for (const operators::SourceSplit& split : splits) {
     auto reading = std::make_unique<Reading>();
     WEIR_ASSIGN_OR_RETURN(reading->split, KafkaSplit::Parse(split));
     reading->id = split.id;
-    reading->watermark_due = reading->split.watermark != operators::EventTime::Min();
-    watermarks_due_ = watermarks_due_ || reading->watermark_due;
+    reading->gauges.emplace(GaugesOf(reading->split.partition));
     restored_.push_back({reading->split.partition, reading->split.offset});
     if (!reading->split.finished()) {
       reading->partition = static_cast<uint32_t>(by_partition_.size());
@@ -59,33 +87,94 @@ Status KafkaReader::AddSplits(std::vector<operators::SourceSplit> splits) {
     readings_.push_back(std::move(reading));
     ++open_;
   }
-  return consumer_->Assign(starts);
+  WEIR_RETURN_IF_ERROR(consumer_->Assign(starts));
+  return ApplyPauses();
 }
 
+// A split that has come is as far as its position says, or, with a frontier, as all others are.
 void KafkaReader::EmitDueWatermarks(operators::SourceOutput& output) {
   for (const std::unique_ptr<Reading>& reading : readings_) {
-    if (std::exchange(reading->watermark_due, false)) output.EmitWatermark(reading->id, {reading->split.watermark});
+    const operators::EventTime time = frontier_ == nullptr ? reading->split.watermark : frontier_->emitted();
+    if (time != operators::EventTime::Min()) output.EmitWatermark(reading->id, {time});
   }
   watermarks_due_ = false;
 }
 
+void KafkaReader::EmitAnnounced(operators::SourceOutput& output) {
+  const std::optional<operators::EventTime> time = frontier_->TakeAnnounced();
+  if (!time.has_value()) return;
+  for (const std::unique_ptr<Reading>& reading : readings_) output.EmitWatermark(reading->id, {*time});
+}
+
+// A message that was delivered again takes nothing back.
+void KafkaReader::RaiseWatermark(const std::string& split_id, operators::EventTime time,
+                                 operators::SourceOutput& output) {
+  const auto found =
+      std::ranges::find(readings_, split_id, [](const auto& reading) -> const std::string& { return reading->id; });
+  if (found == readings_.end()) return;
+  KafkaSplit& split = (*found)->split;
+  if (time < split.watermark && resolved_backwards_->fetch_add(1, std::memory_order_relaxed) == 0) {
+    std::string text = "source " + context_.uid + ": partition " + split_id + " resolves a time below ";
+    AppendHlc(split.watermark, text);
+    LogWarning(text + ", to which it was resolved before; resolved_backwards counts those that follow");
+  }
+  if (time <= split.watermark) return;
+  split.watermark = time;
+  if (frontier_ != nullptr) {
+    frontier_->Rise(split.partition, time);
+  } else {
+    output.EmitWatermark(split_id, {time});
+  }
+}
+
+Status KafkaReader::HandleEvent(const std::string& event) {
+  if (frontier_ == nullptr) return {};
+  WEIR_RETURN_IF_ERROR(frontier_->HandleEvent(event));
+  return ApplyPauses();
+}
+
+Status KafkaReader::ApplyPauses() {
+  if (frontier_ == nullptr) return {};
+  for (Reading* reading : by_partition_) {
+    const bool pause = frontier_->paused().contains(reading->split.partition);
+    if (reading->done || std::exchange(reading->paused, pause) == pause) continue;
+    WEIR_RETURN_IF_ERROR(pause ? consumer_->Pause(reading->partition) : consumer_->Resume(reading->partition));
+  }
+  return {};
+}
+
+void KafkaReader::Report(bool all) {
+  if (frontier_ == nullptr) return;
+  if (std::optional<std::string> report = frontier_->TakeReport(context_.clock->Now(), all)) {
+    context_.send_event(std::move(*report));
+  }
+}
+
+std::optional<MonotonicTime> KafkaReader::NextDeadline() const {
+  if (readings_.empty()) return std::nullopt;
+  const MonotonicTime metrics = metrics_updated_ + kMetricsInterval;
+  return frontier_ == nullptr ? metrics : std::min(metrics, frontier_->NextReport().value_or(metrics));
+}
+
 Result<operators::PollStatus> KafkaReader::PollNext(operators::SourceOutput& output) {
   if (watermarks_due_) EmitDueWatermarks(output);
+  if (frontier_ != nullptr) EmitAnnounced(output);
   WEIR_ASSIGN_OR_RETURN(const std::unique_ptr<FetchedBlock> block, consumer_->Fetch());
   if (block != nullptr) WEIR_RETURN_IF_ERROR(ReadBlock(*block, output));
   if (options_.bounded()) WEIR_RETURN_IF_ERROR(FinishSplits(output));
-  UpdateLag();
-  if (open_ == 0 && no_more_splits_) return operators::PollStatus::kFinished;
-  return block != nullptr ? operators::PollStatus::kMore : operators::PollStatus::kIdle;
+  UpdateMetrics();
+  const bool ended =
+      open_ == 0 && no_more_splits_ && (frontier_ == nullptr || frontier_->emitted() == operators::EventTime::Max());
+  Report(ended);
+  if (ended) return operators::PollStatus::kFinished;
+  const bool more = block != nullptr || (frontier_ != nullptr && frontier_->announced());
+  return more ? operators::PollStatus::kMore : operators::PollStatus::kIdle;
 }
 
 Status KafkaReader::ReadBlock(const FetchedBlock& block, operators::SourceOutput& output) {
   const std::span<const KafkaRecord> records = block.records();
   if (records.empty()) return {};
-  WatermarkTap tap(output, [this](const std::string& id) {
-    const auto reading = std::ranges::find(readings_, id, &Reading::id);
-    return reading == readings_.end() ? nullptr : &(*reading)->split.watermark;
-  });
+  Tap tap(*this, output);
   collector_.Begin(tap, records.size());
   uint64_t bytes = 0;
   Reading* reading = nullptr;
@@ -102,6 +191,8 @@ Status KafkaReader::ReadBlock(const FetchedBlock& block, operators::SourceOutput
   }
   WEIR_RETURN_IF_ERROR(collector_.Flush());
   context_.metrics->bytes_in.fetch_add(bytes, std::memory_order_relaxed);
+  records_received_->fetch_add(records.size(), std::memory_order_relaxed);
+  if (frontier_ != nullptr) frontier_->CountBytes(bytes);
   return {};
 }
 
@@ -132,25 +223,54 @@ Status KafkaReader::FinishSplits(operators::SourceOutput& output) {
     KafkaSplit& split = reading->split;
     if (!split.finished() && consumer_->Position(reading->partition) < *split.end) continue;
     split.offset = *split.end;
-    reading->done = true;
-    --open_;
-    if (reading->partition != kNotAssigned) WEIR_RETURN_IF_ERROR(consumer_->Pause(reading->partition));
-    output.EmitWatermark(reading->id, {operators::EventTime::Max()});
+    WEIR_RETURN_IF_ERROR(FinishSplit(*reading, output));
   }
   return {};
 }
 
-void KafkaReader::UpdateLag() {
-  const MonotonicTime now = context_.clock->Now();
-  if (now - lag_updated_ < kLagInterval) return;
-  lag_updated_ = now;
-  int64_t lag = 0;
-  for (const Reading* reading : by_partition_) {
-    if (reading->done) continue;
-    const int64_t high = consumer_->HighWatermark(reading->partition);
-    if (high >= 0) lag += std::max(int64_t{0}, high - consumer_->Position(reading->partition));
+// Nothing of the split is to come, and nobody waits for it.
+Status KafkaReader::FinishSplit(Reading& reading, operators::SourceOutput& output) {
+  reading.done = true;
+  --open_;
+  if (frontier_ != nullptr) {
+    frontier_->Rise(reading.split.partition, operators::EventTime::Max());
+  } else {
+    output.EmitWatermark(reading.id, {operators::EventTime::Max()});
   }
-  context_.metrics->lag_records.store(lag, std::memory_order_relaxed);
+  return reading.partition == kNotAssigned ? Status::Ok() : consumer_->Pause(reading.partition);
+}
+
+KafkaReader::Gauges KafkaReader::GaugesOf(const TopicPartition& partition) {
+  operators::NamedMetrics& named = context_.metrics->named;
+  const operators::MetricLabels labels{{"topic", partition.topic}, {"partition", std::to_string(partition.partition)}};
+  return {named.Gauge(context_.uid, "partition_offset", labels), named.Gauge(context_.uid, "partition_lag", labels),
+          named.Gauge(context_.uid, "partition_resolved_seconds", labels),
+          named.Gauge(context_.uid, "partition_polled_seconds", labels)};
+}
+
+// A paused partition counts as polled: that nothing comes of it is as it should be.
+void KafkaReader::UpdateMetrics() {
+  const MonotonicTime now = context_.clock->Now();
+  if (now - metrics_updated_ < kMetricsInterval) return;
+  metrics_updated_ = now;
+  const double polled = static_cast<double>(context_.clock->WallNs()) / kNsPerSecond;
+  int64_t lags = 0;
+  for (const std::unique_ptr<Reading>& reading : readings_) {
+    const bool live = reading->partition != kNotAssigned && !reading->done;
+    const int64_t position = live ? consumer_->Position(reading->partition) : reading->split.offset;
+    const int64_t high = live ? consumer_->HighWatermark(reading->partition) : position;
+    const Gauges& gauges = *reading->gauges;
+    Show(gauges.offset, static_cast<double>(position));
+    Show(gauges.polled, polled);
+    if (high >= 0) {
+      const int64_t lag = std::max(int64_t{0}, high - position);
+      Show(gauges.lag, static_cast<double>(lag));
+      lags += lag;
+    }
+    if (reading->split.watermark == operators::EventTime::Min()) continue;
+    Show(gauges.resolved, static_cast<double>(reading->split.watermark.wall_ns) / kNsPerSecond);
+  }
+  context_.metrics->lag_records.store(lags, std::memory_order_relaxed);
 }
 
 std::vector<PartitionStart> KafkaReader::Positions() const {
@@ -165,6 +285,7 @@ std::vector<PartitionStart> KafkaReader::Positions() const {
 }
 
 std::vector<operators::SourceSplit> KafkaReader::SnapshotState(CheckpointId checkpoint) {
+  Report(true);
   std::vector<PartitionStart> positions = Positions();
   std::vector<operators::SourceSplit> splits;
   splits.reserve(positions.size());

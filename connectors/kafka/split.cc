@@ -52,10 +52,12 @@ Result<KafkaSplit> KafkaSplit::Parse(const operators::SourceSplit& split) {
   return result;
 }
 
-std::string WriteKnownPartitions(const std::set<TopicPartition>& partitions) {
+std::string WriteKnownPartitions(const std::set<TopicPartition>& partitions, const std::string& frontier) {
   nlohmann::json names = nlohmann::json::array();
   for (const TopicPartition& partition : partitions) names.push_back(partition.ToString());
-  return nlohmann::json{{"partitions", std::move(names)}}.dump();
+  nlohmann::ordered_json state{{"partitions", std::move(names)}};
+  if (!frontier.empty()) state["frontier"] = nlohmann::ordered_json::parse(frontier);
+  return state.dump();
 }
 
 Result<std::set<TopicPartition>> ParseKnownPartitions(const std::string& text) {
@@ -70,6 +72,12 @@ Result<std::set<TopicPartition>> ParseKnownPartitions(const std::string& text) {
     partitions.insert(*partition);
   }
   return partitions;
+}
+
+std::optional<std::string> FrontierOfKnownPartitions(const std::string& text) {
+  const auto state = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!state.is_object() || !state.contains("frontier")) return std::nullopt;
+  return state["frontier"].dump();
 }
 
 }  // namespace weir::connectors

@@ -4,7 +4,8 @@
 //   id "orders-3", position {"offset":42,"end":100,"watermark":"1700000000123456789.0000000002"}
 //
 // "end" only in a bounded source, "watermark" only once there is one. The enumerator's state lists every partition that
-// has ever been assigned: {"partitions":["orders-0","orders-1"]}. Pure; any thread.
+// has ever been assigned: {"partitions":["orders-0","orders-1"]}, and under "frontier" what frontier_event.h says,
+// where there is a frontier. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,10 @@ struct KafkaSplit {
   static Result<KafkaSplit> Parse(const operators::SourceSplit& split);
 };
 
-std::string WriteKnownPartitions(const std::set<TopicPartition>& partitions);
+// `frontier`: JSON text, or empty: none.
+std::string WriteKnownPartitions(const std::set<TopicPartition>& partitions, const std::string& frontier = {});
 Result<std::set<TopicPartition>> ParseKnownPartitions(const std::string& text);
+// Of a text that ParseKnownPartitions takes.
+std::optional<std::string> FrontierOfKnownPartitions(const std::string& text);
 
 }  // namespace weir::connectors

@@ -63,7 +63,8 @@ const std::vector<Library>& Libraries() {
       {"nlohmann/json", std::regex("^nlohmann/json\\.hpp$"),
        std::regex("^(jobs/(control_socket|import_replicator|json_definition_reader|definition_schema|diagnostics|"
                   "demo_command|position_edit)|connectors/(marker_text|file/(enumerator|part|position)|"
-                  "format/(avro_schema|schema_registry)|generator/source|kafka/(rdkafka_token|split)))\\.cc$")},
+                  "format/(avro_schema|schema_registry)|generator/source|"
+                  "kafka/(frontier_event|rdkafka_token|split)))\\.cc$")},
       {"simdjson", std::regex("^simdjson"),
        std::regex("^(connectors/format/json_[a-z_]+|operators/expression/json_member)\\.cc$")},
       {"yaml-cpp", std::regex("^yaml-cpp/"), std::regex("^jobs/yaml_definition_reader\\.cc$")},

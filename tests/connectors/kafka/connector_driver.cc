@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "connectors/kafka/register_kafka.h"
 
@@ -76,7 +77,7 @@ Status SourceDriver::Start(const SourceSnapshot* restored) {
                     .workers = context.workers,
                     .wakeup = context.wakeup,
                     .metrics = &metrics_,
-                    .send_event = {}};
+                    .send_event = [this, i](std::string event) { to_enumerator_.emplace_back(i, std::move(event)); }};
     WEIR_RETURN_IF_ERROR(readers_[i]->Open(contexts_[i]));
   }
   operators::EnumeratorContext enumerator{
@@ -85,6 +86,7 @@ Status SourceDriver::Start(const SourceSnapshot* restored) {
       .clock = context.clock,
       .workers = context.workers,
       .wakeup = context.wakeup,
+      .metrics = &metrics_.named,
       .assign_splits =
           [this](uint32_t reader, std::vector<operators::SourceSplit> splits) {
             assigned_[reader] += splits.size();
@@ -92,23 +94,51 @@ Status SourceDriver::Start(const SourceSnapshot* restored) {
             if (!status.ok()) error = status;
           },
       .no_more_splits = [this](uint32_t reader) { readers_[reader]->NoMoreSplits(); },
-      .send_event = {}};
-  return enumerator_->Start(std::move(enumerator), restored ? std::optional(restored->enumerator) : std::nullopt,
-                            restored ? restored->splits : std::vector<operators::SourceSplit>());
+      .send_event = [this](uint32_t reader, std::string event) { to_readers_.emplace_back(reader, std::move(event)); }};
+  WEIR_RETURN_IF_ERROR(enumerator_->Start(std::move(enumerator),
+                                          restored ? std::optional(restored->enumerator) : std::nullopt,
+                                          restored ? restored->splits : std::vector<operators::SourceSplit>()));
+  if (restored == nullptr) return {};
+  for (const auto& [subtask, event] : restored->events) {
+    WEIR_RETURN_IF_ERROR(enumerator_->HandleEvent(subtask % static_cast<uint32_t>(readers_.size()), event));
+  }
+  return {};
+}
+
+size_t SourceDriver::splits() const {
+  size_t count = 0;
+  for (const auto& [reader, splits] : assigned_) count += splits;
+  return count;
+}
+
+void SourceDriver::DeliverToEnumerator() {
+  for (const auto& [subtask, event] : std::exchange(to_enumerator_, {})) {
+    if (const Status status = enumerator_->HandleEvent(subtask, event); !status.ok()) error = status;
+  }
+}
+
+void SourceDriver::DeliverToReaders() {
+  for (const auto& [subtask, event] : std::exchange(to_readers_, {})) {
+    if (const Status status = readers_[subtask]->HandleEvent(event); !status.ok()) error = status;
+  }
+}
+
+void SourceDriver::Poll(size_t reader) {
+  if (done_[reader]) return;
+  const auto polled = readers_[reader]->PollNext(*this);
+  if (!polled.has_value()) {
+    error = polled.error();
+  } else if (*polled == operators::PollStatus::kFinished) {
+    done_[reader] = true;
+    ++finished;
+  }
 }
 
 void SourceDriver::Step() {
+  DeliverToEnumerator();
   if (const Status status = enumerator_->Step(); !status.ok()) error = status;
-  for (size_t i = 0; i < readers_.size() && error.ok(); ++i) {
-    if (done_[i]) continue;
-    const auto polled = readers_[i]->PollNext(*this);
-    if (!polled.has_value()) {
-      error = polled.error();
-    } else if (*polled == operators::PollStatus::kFinished) {
-      done_[i] = true;
-      ++finished;
-    }
-  }
+  DeliverToReaders();
+  for (size_t i = 0; i < readers_.size() && error.ok(); ++i) Poll(i);
 }
 
 bool SourceDriver::Until(const std::function<bool()>& done) {
@@ -125,12 +155,16 @@ void SourceDriver::Linger(Duration time) {
   (void)Until([&] { return world_.context().clock->Now() - start > time; });
 }
 
-SourceSnapshot SourceDriver::Snapshot(uint64_t number) {
+SourceSnapshot SourceDriver::Snapshot(uint64_t number, size_t polls) {
   SourceSnapshot snapshot;
   const CheckpointId id{number, {1, number}};
+  DeliverToEnumerator();
   snapshot.enumerator = enumerator_->SnapshotState(id).value_or("");
+  DeliverToReaders();
+  for (size_t i = 0; i < polls * readers_.size(); ++i) Poll(i % readers_.size());
   for (const auto& reader : readers_) std::ranges::copy(reader->SnapshotState(id), std::back_inserter(snapshot.splits));
   std::ranges::sort(snapshot.splits, {}, &operators::SourceSplit::id);
+  snapshot.events = to_enumerator_;
   return snapshot;
 }
 
@@ -138,8 +172,25 @@ void SourceDriver::Applied(uint64_t number) {
   for (const auto& reader : readers_) EXPECT_TRUE(reader->NotifyCheckpointApplied({number, {1, number}}).ok());
 }
 
+void SourceDriver::EmitWatermark(const std::string& split_id, operators::Watermark watermark) {
+  operators::EventTime& newest = watermarks[split_id];
+  if (watermark.time <= newest) return;
+  newest = watermark.time;
+  history[split_id].push_back(watermark.time);
+  newest_watermark_ = std::max(newest_watermark_, watermark.time);
+}
+
+double SourceDriver::Metric(const std::string& name, const operators::MetricLabels& labels) {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  metrics_.named.ForEach([&](const operators::NamedMetrics::Shown& shown) {
+    if (shown.name == name && shown.labels == labels) value = shown.value;
+  });
+  return value;
+}
+
 Status SourceDriver::Emit(operators::Batch batch) {
   for (size_t i = 0; i < batch.rows(); ++i) {
+    if (batch.time(i) <= newest_watermark_ && batch.time(i) != operators::EventTime::Min()) ++late_rows;
     const operators::Value& value = batch.at(i, batch.columns() - 1);
     rows.push_back(value.has_text()                               ? std::string(value.text())
                    : value.type() == operators::ValueType::kInt64 ? std::to_string(value.int64_value())

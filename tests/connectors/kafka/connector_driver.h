@@ -32,6 +32,8 @@ std::vector<std::string> ProblemsOf(const std::vector<operators::OptionSpec>& sp
 struct SourceSnapshot {
   std::string enumerator;
   std::vector<operators::SourceSplit> splits;
+  // Of readers to the enumerator, which it had not heard of at its cut: subtask, text.
+  std::vector<std::pair<uint32_t, std::string>> events = {};
 };
 
 class SourceDriver final : public operators::SourceOutput {
@@ -51,31 +53,42 @@ class SourceDriver final : public operators::SourceOutput {
   }
   // Steps for that long.
   void Linger(Duration time);
-  SourceSnapshot Snapshot(uint64_t number);
+  // Between the enumerator's cut and the readers' each reader is polled `polls` times.
+  SourceSnapshot Snapshot(uint64_t number, size_t polls = 0);
   void Applied(uint64_t number);
   uint64_t bad_records() const { return metrics_.bad_records.load(); }
   int64_t lag() const { return metrics_.lag_records.load(); }
   bool ready() const { return enumerator_->ready(); }
   size_t SplitsOf(uint32_t reader) { return assigned_[reader]; }
+  size_t splits() const;
 
   Status Emit(operators::Batch batch) override;
   Status EmitSide(std::string_view tag, operators::Batch batch) override;
   bool HasSide(std::string_view) const override { return true; }
-  void EmitWatermark(const std::string& split_id, operators::Watermark watermark) override {
-    watermarks[split_id] = watermark.time;
-  }
+  void EmitWatermark(const std::string& split_id, operators::Watermark watermark) override;
 
   std::vector<std::string> rows;  // the last column's text
   std::vector<std::string> sorted_rows() const;
   std::vector<std::string> dead_letters;  // "topic/partition/offset/value: error"
   std::map<std::string, operators::EventTime> watermarks;
+  std::map<std::string, std::vector<operators::EventTime>> history;  // of each split's watermark, rises only
+  size_t late_rows = 0;  // not newer than a watermark that was emitted before
+  // The value of a metric of the enumerator's or the readers'; NaN: none.
+  double Metric(const std::string& name, const operators::MetricLabels& labels = {});
   size_t finished = 0;  // readers
   Status error;
 
  private:
+  void DeliverToEnumerator();
+  void DeliverToReaders();
+  void Poll(size_t reader);
+
   KafkaWorld& world_;
   operators::Registry registry_;
   operators::SubtaskMetrics metrics_;
+  std::vector<std::pair<uint32_t, std::string>> to_enumerator_;
+  std::vector<std::pair<uint32_t, std::string>> to_readers_;
+  operators::EventTime newest_watermark_;
   std::vector<operators::ReaderContext> contexts_;
   std::unique_ptr<operators::Source> source_;
   std::unique_ptr<operators::SplitEnumerator> enumerator_;

@@ -52,7 +52,7 @@ void TestJob::Build(const std::vector<TestVertex>& vertices, const TestCheckpoin
   for (uint32_t v = 0; v < vertices.size(); ++v) {
     const TestVertex& vertex = vertices[v];
     EnumeratorHost* host = nullptr;
-    if (vertex.source.has_value()) {
+    if (vertex.is_source()) {
       host_slots[vertex.name] = &executor_.AddSlot(Executor::kControlLane);
       host = &AddHost(v, vertex, host_slots[vertex.name]->wakeup(), restored);
     }
@@ -88,7 +88,8 @@ EnumeratorHost& TestJob::AddHost(uint32_t vertex, const TestVertex& of, Wakeup& 
   EnumeratorHostOptions options;
   options.uid = of.name;
   options.parallelism = of.parallelism;
-  options.enumerator = std::make_unique<CountingEnumerator>(*of.source);
+  options.enumerator = of.connector != nullptr ? std::move(*of.connector->CreateEnumerator())
+                                               : std::make_unique<CountingEnumerator>(*of.source);
   if (restored != nullptr) options.restored = restored->enumerators.at(of.name);
   options.clock = &clock_;
   options.workers = &workers_;
@@ -102,7 +103,12 @@ Task& TestJob::AddTask(SubtaskId id, const TestVertex& vertex, EnumeratorHost* h
   task.name = vertex.name;
   task.job = "test";
   task.parallelism = vertex.parallelism;
-  if (host != nullptr) task.source = {vertex.name, std::make_unique<CountingReader>(*vertex.source), host};
+  if (host != nullptr) {
+    task.source = {vertex.name,
+                   vertex.connector != nullptr ? std::move(*vertex.connector->CreateReader())
+                                               : std::make_unique<CountingReader>(*vertex.source),
+                   host};
+  }
   if (vertex.operators) {
     int number = 0;
     for (auto& each : vertex.operators()) {

@@ -31,6 +31,8 @@ struct TestVertex {
   std::function<std::vector<std::unique_ptr<Operator>>()> operators = {};
   std::shared_ptr<SinkWorld> sink = {};
   bool stateful = false;
+  Source* connector = nullptr;  // a source of another kind than `source`
+  bool is_source() const { return source.has_value() || connector != nullptr; }
 };
 
 struct TestCheckpoint {
