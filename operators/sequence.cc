@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "operators/dead_letter.h"
 #include "operators/row_codec.h"
 #include "operators/sequence_progress.h"
@@ -191,6 +192,7 @@ class SequenceOperator final : public Operator {
   // A row in the other slot meets what waits there; `before` is the slot of a -U.
   Status AddAfter(const state::EntryKey& place, const state::EntryKey& before, Waiting next) {
     WEIR_ASSIGN_OR_RETURN(std::optional<Waiting> former, Load(place));
+    WEIR_CHECK(former.has_value());
     const bool ends = next.kind == RowKind::kDelete;
     if (ends == (former->kind == RowKind::kDelete)) return Store(place, Merged(*former, next, true));
     CountIn(duplicate_);
