@@ -134,7 +134,8 @@ class SequenceOperator final : public Operator {
       --waiting_;
       return releaser_.Add(due, output);
     }));
-    progress_.Raise(watermark.time);
+    // The end of the input is no time of the source: a later start may read on.
+    if (watermark.time != EventTime::Max()) progress_.Raise(watermark.time);
     ShowWaiting();
     return releaser_.Emit(output);
   }

@@ -220,6 +220,20 @@ TEST_P(SequenceTest, TheEndOfTheInputLetsEverythingGo) {
   EXPECT_EQ(Sorted(harness.Take()), (Rows{R"(+I {"k":1})", R"(+I {"k":2})"}));
 }
 
+TEST_P(SequenceTest, AfterADrainALaterStartReadsOn) {
+  OperatorTestHarness harness = Make();
+  ASSERT_TRUE(harness.Process({R"({"k": 1, "@time": 10})", R"({"k": 1, "@time": 30})"}).ok());
+  ASSERT_TRUE(harness.ProcessWatermark(At(20)).ok());
+  ASSERT_TRUE(harness.ProcessWatermark({EventTime::Max()}).ok());
+  ASSERT_TRUE(harness.Finish().ok());
+  EXPECT_EQ(harness.Take().size(), 2U);
+  ASSERT_TRUE(harness.SnapshotAndRestore(1).ok());
+  ASSERT_TRUE(harness.Process({R"({"k": 1, "@time": 20})", R"({"k": 1, "@time": 25})"}).ok());
+  ASSERT_TRUE(harness.ProcessWatermark(At(40)).ok());
+  EXPECT_EQ(harness.Take(), Rows{R"(+I {"k":1})"});
+  EXPECT_EQ(harness.NamedMetric("rows_stale"), 1);
+}
+
 TEST_P(SequenceTest, ARowWithoutEventTimeGoesTheWayOfThePolicy) {
   OperatorTestHarness letters = Make(R"({"on-error": "dead-letter"})");
   ASSERT_TRUE(letters.Process({R"({"k": 1})", R"({"k": 2, "@time": 1})"}).ok());
