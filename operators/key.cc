@@ -135,6 +135,9 @@ void AppendKey(std::string& out, const Value& value) {
 void AppendExactValue(std::string& out, const Value& value) {
   if (value.type() == ValueType::kDecimal) {
     AppendTagged(out, kTagNumber, value.text());
+  } else if (value.type() == ValueType::kDouble) {
+    out += kTagDouble;
+    AppendBigEndian64(out, std::bit_cast<uint64_t>(value.double_value()));
   } else {
     AppendKey(out, value);
   }

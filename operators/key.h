@@ -25,7 +25,8 @@ namespace weir::operators {
 
 void AppendKey(std::string& out, const Value& value);
 
-// The same with a number's text as it was written, for a value that is kept: equal numbers may give different bytes.
+// The same with a number's text and a double's bits as they are, for a value that is kept: equal ones may give
+// different bytes.
 void AppendExactValue(std::string& out, const Value& value);
 // Takes one value of either form from the front; text points into `bytes`. Nothing if they are no such value.
 std::optional<Value> TakeKeyValue(std::string_view& bytes);

@@ -249,10 +249,11 @@ void EntryTable::FrozenFailed() {
   frozen_ = {};
 }
 
-void EntryTable::ScanOrdered(std::string_view first, std::move_only_function<bool(const Entry&)> visit) const {
-  for (auto at = ordered_.lower_bound(first); at != ordered_.end(); ++at) {
-    if (!visit(**at)) return;
-  }
+EntryTable::OrderedWalk EntryTable::OrderedFrom(std::string_view first) const {
+  OrderedWalk walk;
+  walk.at_ = ordered_.lower_bound(first);
+  walk.end_ = ordered_.end();
+  return walk;
 }
 
 std::vector<const Entry*> EntryTable::SortedEntriesOf(uint32_t state_id) const {

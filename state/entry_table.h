@@ -47,13 +47,21 @@ struct Entry {
 };
 
 class EntryTable {
+ private:
+  struct ByKey {
+    using is_transparent = void;
+    bool operator()(const Entry* a, const Entry* b) const { return a->key() < b->key(); }
+    bool operator()(const Entry* a, std::string_view b) const { return a->key() < b; }
+    bool operator()(std::string_view a, const Entry* b) const { return a < b->key(); }
+  };
+
  public:
   EntryTable();
   ~EntryTable();
   EntryTable(const EntryTable&) = delete;
   EntryTable& operator=(const EntryTable&) = delete;
 
-  // Entries of this state are also kept in order of their keys, for ScanOrdered. Before its first entry.
+  // Entries of this state are also kept in order of their keys, for OrderedFrom. Before its first entry.
   void KeepOrdered(uint32_t state_id);
 
   // For a batch of keys: TouchSlot for each, then TouchEntry for each, brings what Find will look at into the
@@ -69,8 +77,17 @@ class EntryTable {
   // What the store answered for a key that Find did not know.
   void LoadClean(std::string_view key, std::optional<std::string_view> value);
 
-  // The entries of an ordered state from `first` on; the visitor returns false to stop. No change inside.
-  void ScanOrdered(std::string_view first, std::move_only_function<bool(const Entry&)> visit) const;
+  // Walks through the entries of the ordered states from `first` on.
+  class OrderedWalk {
+   public:
+    // The next one, or null. No change of the table before the last call.
+    const Entry* operator()() { return at_ == end_ ? nullptr : *at_++; }
+
+   private:
+    friend EntryTable;
+    std::set<Entry*, ByKey>::const_iterator at_, end_;
+  };
+  OrderedWalk OrderedFrom(std::string_view first) const;
   // All entries of a state, in order of their keys. Costs a pass over the table and a sort.
   std::vector<const Entry*> SortedEntriesOf(uint32_t state_id) const;
 
@@ -103,12 +120,6 @@ class EntryTable {
   struct Slot {
     uint64_t hash = 0;
     uintptr_t entry = 0;  // 0: free; bit 0: used since the clock's hand came by
-  };
-  struct ByKey {
-    using is_transparent = void;
-    bool operator()(const Entry* a, const Entry* b) const { return a->key() < b->key(); }
-    bool operator()(const Entry* a, std::string_view b) const { return a->key() < b; }
-    bool operator()(std::string_view a, const Entry* b) const { return a < b->key(); }
   };
   enum class Level : uint8_t { kLive, kFrozen, kClean };
   static constexpr size_t kHandLineSlots = 4;  // of a processor's cache line

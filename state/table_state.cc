@@ -41,17 +41,21 @@ class TablePendingSnapshot final : public PendingSnapshot {
   bool written_ = false;
 };
 
-// Entries of one state within [first, behind), from memory and store; memory, which is never older, wins.
+// Hands out entries in order of their keys; null behind the last.
+using EntryStream = std::move_only_function<const Entry*()>;
+
+// Entries of one state within [first, behind), from memory and store; memory, which is never older, wins. Nothing is
+// looked at behind the entry at which the visitor stops.
 class LevelMerge {
  public:
-  LevelMerge(std::vector<const Entry*> memory, std::unique_ptr<StoreCursor> cursor, std::string behind, uint32_t state)
+  LevelMerge(EntryStream memory, std::unique_ptr<StoreCursor> cursor, std::string behind, uint32_t state)
       : memory_(std::move(memory)), cursor_(std::move(cursor)), behind_(std::move(behind)), state_(state) {}
 
   Status Visit(SubtaskState::Visitor& visit) {
     SkipForeign();
+    const Entry* entry = memory_();
     while (true) {
       const bool stored = cursor_ != nullptr && cursor_->valid() && cursor_->key() < behind_;
-      const Entry* entry = next_ < memory_.size() ? memory_[next_] : nullptr;
       if (!stored && entry == nullptr) break;
       const bool both = stored && entry != nullptr && entry->key() == cursor_->key();
       const bool from_memory = entry != nullptr && (!stored || both || entry->key() < cursor_->key());
@@ -61,7 +65,7 @@ class LevelMerge {
         if (!key.has_value()) return Status::Corruption("an entry of the state has a key that can't be decoded");
         if (!visit(key->key.key, key->key.name_space, from_memory ? entry->value() : cursor_->value())) break;
       }
-      if (from_memory) ++next_;
+      if (from_memory) entry = memory_();
       if (!from_memory || both) {
         cursor_->Next();
         SkipForeign();
@@ -79,11 +83,10 @@ class LevelMerge {
     }
   }
 
-  const std::vector<const Entry*> memory_;
+  EntryStream memory_;
   const std::unique_ptr<StoreCursor> cursor_;
   const std::string behind_;
   const uint32_t state_;
-  size_t next_ = 0;
 };
 
 class TableState final : public SubtaskState {
@@ -182,7 +185,7 @@ class TableState final : public SubtaskState {
   }
 
   Status ScanAll(StateId state, Visitor visit) override {
-    return Merge(table_.SortedEntriesOf(state.value), FirstKeyOf(range_), BehindKeysOf(range_), state, visit);
+    return Merge(StreamOf(table_.SortedEntriesOf(state.value)), FirstKeyOf(range_), BehindKeysOf(range_), state, visit);
   }
 
   Status PutOperatorEntry(std::string_view uid, std::string_view name, std::string_view value) override {
@@ -288,28 +291,30 @@ class TableState final : public SubtaskState {
 
   // Entries of one key whose stored keys are in [first, behind).
   Status ScanBetween(StateId state, const std::string& first, const std::string& behind, Visitor& visit) {
-    std::vector<const Entry*> entries;
-    const auto within = [&](const Entry& entry) { return entry.key() >= first && entry.key() < behind; };
     if (state.value == kOperatorStateId || std::find(ordered_.begin(), ordered_.end(), state.value) != ordered_.end()) {
-      table_.ScanOrdered(first, [&](const Entry& entry) {
-        if (!within(entry)) return false;
-        entries.push_back(&entry);
-        return true;
-      });
-    } else {
-      entries = table_.SortedEntriesOf(state.value);
-      std::erase_if(entries, [&](const Entry* entry) { return !within(*entry); });
+      const auto memory = [&behind, next = table_.OrderedFrom(first)]() mutable -> const Entry* {
+        const Entry* entry = next();
+        return entry != nullptr && entry->key() < behind ? entry : nullptr;
+      };
+      return Merge(memory, first, behind, state, visit);
     }
-    return Merge(std::move(entries), first, behind, state, visit);
+    std::vector<const Entry*> entries = table_.SortedEntriesOf(state.value);
+    std::erase_if(entries, [&](const Entry* entry) { return entry->key() < first || entry->key() >= behind; });
+    return Merge(StreamOf(std::move(entries)), first, behind, state, visit);
   }
 
-  Status Merge(std::vector<const Entry*> entries, std::string_view first, std::string behind, StateId state,
-               Visitor& visit) {
+  static EntryStream StreamOf(std::vector<const Entry*> entries) {
+    return [entries = std::move(entries), next = size_t{0}]() mutable {
+      return next < entries.size() ? entries[next++] : nullptr;
+    };
+  }
+
+  Status Merge(EntryStream memory, std::string_view first, std::string behind, StateId state, Visitor& visit) {
     std::unique_ptr<StoreCursor> cursor;
     if (!Complete()) {
       WEIR_ASSIGN_OR_RETURN(cursor, levels_->writer->store().Scan(first));
     }
-    return LevelMerge(std::move(entries), std::move(cursor), std::move(behind), state.value).Visit(visit);
+    return LevelMerge(std::move(memory), std::move(cursor), std::move(behind), state.value).Visit(visit);
   }
 
   void DropHandedOver(std::string_view uid, std::string_view name) {

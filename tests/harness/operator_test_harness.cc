@@ -18,7 +18,6 @@ namespace weir::operators {
 namespace {
 
 constexpr uint32_t kParallelisms[] = {1, 2, 3};
-constexpr uint64_t kBudgetBytes = 64 << 20;
 
 RawValue ReadJson(std::string_view text) {
   std::vector<jobs::ReadProblem> problems;
@@ -105,7 +104,11 @@ std::vector<Batch> BatchesOf(const Rows& rows) {
     std::vector<std::string_view> names;
     for (const auto& [name, member] : object.members) {
       if (name == "@time") {
-        time.wall_ns = ParseInteger(member.text).value_or(0);
+        const size_t dot = member.text.find('.');
+        time.wall_ns = ParseInteger(member.text.substr(0, dot)).value_or(0);
+        if (dot != std::string::npos) {
+          time.logical = static_cast<int32_t>(ParseInteger(member.text.substr(dot + 1)).value_or(0));
+        }
       } else {
         names.push_back(name);
       }
@@ -171,7 +174,7 @@ OperatorTestHarness::OperatorTestHarness(OperatorType type, std::string_view opt
       harness_options_(std::move(options)),
       fs_(1),
       stores_(state::NewOrderedMapStoreFactory(fs_)),
-      budget_(kBudgetBytes),
+      budget_(harness_options_.state_bytes),
       output_(std::make_unique<CollectingOutput>()) {
   for (const std::string& name : harness_options_.keys) keys_.push_back(BatchColumn::Named(name));
   Start(1, {});
@@ -236,6 +239,11 @@ Status OperatorTestHarness::Between() {
 }
 
 Status OperatorTestHarness::Deliver(uint32_t subtask, Batch batch, int input) {
+  state::SubtaskState& state = *subtasks_[subtask]->state;
+  if (state.NeedsFlush()) {
+    if (const auto flushed = state.Freeze(std::nullopt)->Write(); !flushed.has_value()) return flushed.error();
+    state.SnapshotWritten(Status::Ok());
+  }
   return subtasks_[subtask]->instance->ProcessBatch(input, std::move(batch), *output_);
 }
 
@@ -265,10 +273,27 @@ Status OperatorTestHarness::Process(const Rows& rows, int input) {
   return Status::Ok();
 }
 
-Status OperatorTestHarness::ProcessWatermark(Watermark watermark) {
+Status OperatorTestHarness::ProcessWatermark(Watermark watermark, std::optional<uint32_t> subtask) {
   WEIR_RETURN_IF_ERROR(Between());
-  for (const auto& subtask : subtasks_) WEIR_RETURN_IF_ERROR(subtask->instance->ProcessWatermark(watermark, *output_));
+  for (size_t i = 0; i < subtasks_.size(); ++i) {
+    if (subtask.value_or(i) != i) continue;
+    WEIR_RETURN_IF_ERROR(subtasks_[i]->instance->ProcessWatermark(watermark, *output_));
+  }
   return Status::Ok();
+}
+
+uint64_t OperatorTestHarness::StoreReads() const {
+  uint64_t reads = 0;
+  for (const auto& subtask : subtasks_) reads += subtask->state->usage().store_reads;
+  return reads;
+}
+
+double OperatorTestHarness::NamedMetric(std::string_view name) const {
+  double value = -1;
+  metrics_.named.ForEach([&](const NamedMetrics::Shown& shown) {
+    if (shown.name == name && shown.labels.empty()) value = shown.value;
+  });
+  return value;
 }
 
 Status OperatorTestHarness::Finish() {

@@ -8,12 +8,14 @@
 //   {"k":1,"total":2.50})"});
 //
 // A row is its kind and a JSON object; "+I" may be left out. Numbers keep their text; integers are int64. Member
-// "@time" gives the event time in ns. A failure of set-up fails the test.
+// "@time" gives the event time in ns, with a fraction its logical part ("7.0000000002"). A failure of set-up fails the
+// test.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +51,7 @@ struct HarnessOptions {
   HarnessMode mode = HarnessMode::kPlain;
   std::vector<std::string> keys = {};  // columns by which rows are keyed and go to subtasks; empty: no keys
   uint32_t key_groups = 128;
+  uint64_t state_bytes = 64 << 20;  // budget of all subtasks' state; what exceeds it is flushed between two inputs
 };
 
 class OperatorTestHarness {
@@ -59,7 +62,8 @@ class OperatorTestHarness {
   // One input: the rows go to their subtasks in order, those of one subtask in one batch as long as no other's is
   // between. Returns the operator's first failure.
   Status Process(const Rows& rows, int input = 0);
-  Status ProcessWatermark(Watermark watermark);
+  // To all subtasks, or to one.
+  Status ProcessWatermark(Watermark watermark, std::optional<uint32_t> subtask = std::nullopt);
   Status Finish();
   // Snapshot, and new instances at `parallelism`. Called by Process according to the mode; a test may call it too.
   Status SnapshotAndRestore(uint32_t parallelism);
@@ -69,7 +73,11 @@ class OperatorTestHarness {
   Rows TakeSide(std::string_view tag);
   // Entries of the named states in all subtasks.
   size_t StateEntries(const std::vector<std::string>& states);
+  // How often state had to ask its store since the last start.
+  uint64_t StoreReads() const;
   const SubtaskMetrics& metrics() const { return metrics_; }
+  // The counter or gauge of that name without labels; -1: there is none.
+  double NamedMetric(std::string_view name) const;
 
  private:
   struct Subtask;

@@ -151,7 +151,8 @@ TEST(OptionsCheckTest, SuggestsTheNearestName) {
 TEST(RegistryTest, HoldsEveryOperator) {
   Registry registry;
   RegisterOperators(registry);
-  for (const char* name : {"aggregate", "filter", "key_by", "project", "route", "script", "union"}) {
+  for (const char* name :
+       {"aggregate", "deduplicate", "filter", "key_by", "project", "route", "script", "sequence", "union"}) {
     ASSERT_NE(registry.FindOperator(name), nullptr) << name;
     EXPECT_FALSE(registry.FindOperator(name)->doc.empty()) << name;
   }

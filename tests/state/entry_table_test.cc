@@ -168,12 +168,12 @@ TEST(EntryTableTest, AgreesWithAnOrderedMapUnderRandomUse) {
   }
   std::string last;
   size_t ordered = 0;
-  table.ScanOrdered({}, [&](const Entry& entry) {
-    EXPECT_LT(last, entry.key());
-    last = entry.key();
+  EntryTable::OrderedWalk walk = table.OrderedFrom({});
+  while (const Entry* entry = walk()) {
+    EXPECT_LT(last, entry->key());
+    last = entry->key();
     ++ordered;
-    return true;
-  });
+  }
   EXPECT_EQ(ordered, table.entries());
   EXPECT_EQ(table.SortedEntriesOf(1).size(), table.entries());
 }
