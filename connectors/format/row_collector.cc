@@ -50,8 +50,10 @@ operators::Arena& RowCollector::arena() {
   return batch_.arena();
 }
 
-void RowCollector::PutRows(const SchemaPtr& schema, EventTime time, std::span<const CollectedRow> rows, RowClock) {
+void RowCollector::PutRows(const SchemaPtr& schema, EventTime time, std::span<const CollectedRow> rows,
+                           RowClock clock) {
   WEIR_CHECK_LE(rows.size(), kRowsOfRecordMax);
+  if (gate_ != nullptr && !gate_->AdmitRows(time, clock)) return;
   const bool fits = batch_.schema() == schema && batch_.capacity() - batch_.rows() >= rows.size();
   Batch old;  // keeps the text of `rows` until it is copied
   if (!fits) {
@@ -82,6 +84,7 @@ void RowCollector::PutRows(const SchemaPtr& schema, EventTime time, std::span<co
 
 void RowCollector::PutWatermark(EventTime time) {
   WEIR_CHECK(split_id_ != nullptr);
+  if (gate_ != nullptr) gate_->SeeWatermark(time);
   for (PendingWatermark& pending : watermarks_) {
     if (*pending.split_id == *split_id_ && pending.time <= time) {
       pending.time = time;

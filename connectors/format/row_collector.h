@@ -36,6 +36,16 @@ enum class RowClock : uint8_t {
   kChangefeed,  // the changefeed's own: comparable with resolved timestamps and with the times of other rows
 };
 
+// Says which of the rows that a format has read go on, and sees the watermarks among them in their order. Called within
+// the collector's calls.
+class RowGate {
+ public:
+  virtual ~RowGate() = default;
+  // Of all rows of one record.
+  virtual bool AdmitRows(operators::EventTime time, RowClock clock) = 0;
+  virtual void SeeWatermark(operators::EventTime time) = 0;
+};
+
 class RowCollector {
  public:
   // Readable bytes behind a text from CopyPadded: what the JSON reader may look at.
@@ -43,6 +53,8 @@ class RowCollector {
   static constexpr size_t kRowsOfRecordMax = 2;  // an update's before and after
 
   explicit RowCollector(size_t batch_rows = operators::Batch::kDefaultCapacity);
+  // Before the first poll; null: all rows go on. Outlives the collector's use.
+  void SetGate(RowGate* gate) { gate_ = gate; }
 
   // Opens a poll. `expected_rows` sizes the first batch; more rows than that are fine.
   void Begin(operators::SourceOutput& output, size_t expected_rows);
@@ -77,6 +89,7 @@ class RowCollector {
   void StartBatch(const operators::SchemaPtr& schema);
 
   const size_t batch_rows_;
+  RowGate* gate_ = nullptr;
   operators::SourceOutput* output_ = nullptr;  // during a poll
   const std::string* split_id_ = nullptr;
   operators::SchemaPtr schema_;  // of the newest row

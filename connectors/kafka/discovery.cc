@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "connectors/format/hlc.h"
 #include "connectors/kafka/topic_pattern.h"
 
 namespace weir::connectors {
@@ -24,6 +25,19 @@ Status CheckInLog(const TopicPartition& partition, std::string_view what, int64_
                                       " of the log; the records between were deleted before they were read");
   }
   return {};
+}
+
+// What was left out because of max-timestamp is behind the offset: a later one would leave a gap.
+Status CheckUntil(const KafkaSplit& split, const std::optional<operators::EventTime>& max_timestamp) {
+  if (!split.until || (max_timestamp && *max_timestamp <= *split.until)) return {};
+  std::string until, now;
+  AppendHlc(*split.until, until);
+  if (max_timestamp) AppendHlc(*max_timestamp, now);
+  return Status::FailedPrecondition(Describe(split.partition) + ": up to the checkpoint's offset " +
+                                    std::to_string(split.offset) + " rows from max-timestamp " + until +
+                                    " on were left out, and the definition now " +
+                                    (max_timestamp ? "has max-timestamp " + now : "has none") +
+                                    "; to read them begin anew with min-timestamp " + until + " and --restore none");
 }
 
 }  // namespace
@@ -89,7 +103,7 @@ Result<std::vector<KafkaSplit>> KafkaDiscovery::StartOffsets(std::span<const Top
 }
 
 Status KafkaDiscovery::SetEnds(std::span<KafkaSplit> splits, std::span<const Watermarks> marks) const {
-  if (!options_.bounded()) return {};
+  if (options_.end == KafkaEnd::kNone) return {};
   for (size_t i = 0; i < splits.size(); ++i) {
     KafkaSplit& split = splits[i];
     if (options_.end == KafkaEnd::kLatest) {
@@ -122,7 +136,12 @@ Result<std::vector<KafkaSplit>> KafkaDiscovery::Restore(std::vector<KafkaSplit> 
   std::erase_if(saved, [this](const KafkaSplit& split) { return options_.Retired(split.partition); });
   std::vector<TopicPartition> open;
   for (KafkaSplit& split : saved) {
-    if (!options_.bounded()) split.end.reset();
+    WEIR_RETURN_IF_ERROR(CheckUntil(split, options_.changefeed.max_timestamp));
+    if (options_.end == KafkaEnd::kNone) split.end.reset();
+    // Ended is what has been resolved as far as the definition goes now.
+    if (options_.changefeed.max_timestamp && split.watermark.Next() >= *options_.changefeed.max_timestamp) {
+      split.end = split.offset;
+    }
     if (std::ranges::find(partitions, split.partition) == partitions.end()) {
       return Error(
           Status::FailedPrecondition("the checkpoint holds offset " + std::to_string(split.offset) + " of " +

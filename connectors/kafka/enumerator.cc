@@ -23,8 +23,9 @@ uint32_t TopicHash(std::string_view topic) {
 
 }  // namespace
 
-KafkaEnumerator::KafkaEnumerator(KafkaSourceOptions options, KafkaClientFactory& factory)
-    : options_(std::move(options)), factory_(factory) {}
+KafkaEnumerator::KafkaEnumerator(KafkaSourceOptions options, KafkaClientFactory& factory,
+                                 std::unique_ptr<Deserializer> deserializer)
+    : options_(std::move(options)), factory_(factory), deserializer_(std::move(deserializer)) {}
 
 KafkaEnumerator::~KafkaEnumerator() {
   if (worker_ == nullptr) return;
@@ -51,7 +52,10 @@ Status KafkaEnumerator::Start(operators::EnumeratorContext context, std::optiona
     frontier_ = std::make_unique<FrontierHost>(*options_.frontier, looks, context_, frontier);
   }
   if (!restored && splits.empty()) {
-    AskCluster([this](KafkaAdmin& admin) { return KafkaDiscovery(options_, admin).FirstStart(); });
+    if (options_.changefeed.min_timestamp) {
+      seek_ = std::make_unique<KafkaSeek>(options_, factory_, std::move(deserializer_));
+    }
+    AskFirstStart();
     return {};
   }
   std::vector<KafkaSplit> saved;
@@ -68,6 +72,12 @@ Status KafkaEnumerator::Start(operators::EnumeratorContext context, std::optiona
     return KafkaDiscovery(options_, admin).Restore(std::move(saved), known);
   });
   return {};
+}
+
+void KafkaEnumerator::AskFirstStart() {
+  AskCluster([this](KafkaAdmin& admin) {
+    return seek_ != nullptr ? seek_->Plan(admin) : KafkaDiscovery(options_, admin).FirstStart();
+  });
 }
 
 void KafkaEnumerator::AskCluster(std::move_only_function<Found(KafkaAdmin&)> question) {
@@ -92,6 +102,7 @@ Status KafkaEnumerator::Step() {
     asking_ = false;
     WEIR_RETURN_IF_ERROR(HandleFound(std::move(*found)));
   }
+  if (seek_ != nullptr && !asking_) WEIR_RETURN_IF_ERROR(StepSeek());
   if (LookIsDue()) {
     AskCluster([this, known = known_](KafkaAdmin& admin) { return KafkaDiscovery(options_, admin).FindNew(known); });
   }
@@ -122,14 +133,31 @@ Status KafkaEnumerator::HandleFound(Found found) {
     frontier_->Ensure(*found);
     frontier_->LookEnds(true);
   }
-  Assign(*found);
-  if (ready_) return {};
-  ready_ = true;
-  if (options_.discovery_interval == Duration::zero()) {
-    if (frontier_ != nullptr) frontier_->NoMoreSplits();
-    for (uint32_t subtask = 0; subtask < context_.parallelism; ++subtask) context_.no_more_splits(subtask);
+  if (seek_ != nullptr) return seek_->Start(context_, std::move(*found));
+  if (ready_) {
+    Assign(*found);
+  } else {
+    Begin(*found);
   }
   return {};
+}
+
+Status KafkaEnumerator::StepSeek() {
+  WEIR_ASSIGN_OR_RETURN(const KafkaSeek::Progress progress, seek_->Step());
+  if (progress == KafkaSeek::Progress::kLogMoved) AskFirstStart();
+  if (progress != KafkaSeek::Progress::kDone) return {};
+  Begin(seek_->TakeSplits());
+  worker_->Submit([seek = std::move(seek_)]() mutable { seek.reset(); });  // takes its time
+  return {};
+}
+
+// Of a first start or a restored one.
+void KafkaEnumerator::Begin(const std::vector<KafkaSplit>& splits) {
+  Assign(splits);
+  ready_ = true;
+  if (options_.discovery_interval > Duration::zero()) return;
+  if (frontier_ != nullptr) frontier_->NoMoreSplits();
+  for (uint32_t subtask = 0; subtask < context_.parallelism; ++subtask) context_.no_more_splits(subtask);
 }
 
 void KafkaEnumerator::Assign(const std::vector<KafkaSplit>& splits) {

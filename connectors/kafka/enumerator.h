@@ -14,6 +14,7 @@
 #include "connectors/kafka/client.h"
 #include "connectors/kafka/frontier_host.h"
 #include "connectors/kafka/options.h"
+#include "connectors/kafka/seek.h"
 #include "connectors/kafka/split.h"
 #include "operators/source.h"
 
@@ -21,8 +22,8 @@ namespace weir::connectors {
 
 class KafkaEnumerator final : public operators::SplitEnumerator {
  public:
-  // `factory` outlives the enumerator.
-  KafkaEnumerator(KafkaSourceOptions options, KafkaClientFactory& factory);
+  // `factory` outlives the enumerator. With min-timestamp `deserializer` reads what the seek has to look at.
+  KafkaEnumerator(KafkaSourceOptions options, KafkaClientFactory& factory, std::unique_ptr<Deserializer> deserializer);
   ~KafkaEnumerator() override;
 
   Status Start(operators::EnumeratorContext context, std::optional<std::string> restored,
@@ -37,12 +38,16 @@ class KafkaEnumerator final : public operators::SplitEnumerator {
 
   void AskCluster(std::move_only_function<Found(KafkaAdmin&)> question);
   bool LookIsDue() const;
+  void AskFirstStart();
   Status HandleFound(Found found);
+  Status StepSeek();
+  void Begin(const std::vector<KafkaSplit>& splits);
   void Assign(const std::vector<KafkaSplit>& splits);
 
   // Set once.
   const KafkaSourceOptions options_;
   KafkaClientFactory& factory_;
+  std::unique_ptr<Deserializer> deserializer_;
   operators::EnumeratorContext context_;
   std::unique_ptr<Mailbox<Found>> found_;
 
@@ -53,6 +58,7 @@ class KafkaEnumerator final : public operators::SplitEnumerator {
   bool unanswered_ = false;  // the last question
   MonotonicTime last_asked_;
   std::unique_ptr<FrontierHost> frontier_;  // none: each split has a watermark of its own
+  std::unique_ptr<KafkaSeek> seek_;         // during a first start with min-timestamp; planned on the worker's thread
 
   std::unique_ptr<KafkaAdmin> admin_;  // the worker's thread only
   std::unique_ptr<Worker> worker_;     // last: ends before what it uses

@@ -269,6 +269,7 @@ std::vector<OptionSpec> KafkaSourceOptionSpecs() {
               .doc = "Instead of topics: a POSIX extended regular expression that a topic's whole name matches."},
          });
   Append(specs, StartAndEndOptionSpecs());
+  Append(specs, ChangefeedOptionSpecs());
   Append(specs,
          {
              {.name = "group",
@@ -317,6 +318,7 @@ void CheckKafkaSourceOptions(const Options& options, Problems& problems) {
   }
   OffsetsOf(options, "start-offsets", &problems);
   OffsetsOf(options, "end-offsets", &problems);
+  CheckChangefeedOptions(options, problems);
 }
 
 KafkaSourceOptions ParseKafkaSourceOptions(const Options& options) {
@@ -333,6 +335,7 @@ KafkaSourceOptions ParseKafkaSourceOptions(const Options& options) {
   result.start_offsets = OffsetsOf(options, "start-offsets", nullptr);
   result.end = EndOf(options);
   result.end_offsets = OffsetsOf(options, "end-offsets", nullptr);
+  result.changefeed = ParseChangefeedOptions(options);
   if (options.Has("group")) result.group = options.String("group");
   result.discovery_interval = result.bounded() ? Duration::zero() : options.Time("discovery-interval");
   result.request_timeout = options.Time("request-timeout");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "connectors/kafka/changefeed_options.h"
 #include "connectors/kafka/client.h"
 #include "operators/options.h"
 
@@ -40,8 +41,9 @@ struct KafkaSourceOptions {
   Duration discovery_interval{};  // zero: off
   Duration request_timeout{};
   std::optional<KafkaFrontierOptions> frontier;  // none: each partition has its own watermark
+  ChangefeedOptions changefeed;
 
-  bool bounded() const { return end != KafkaEnd::kNone; }
+  bool bounded() const { return end != KafkaEnd::kNone || changefeed.max_timestamp.has_value(); }
   // Neither read nor waited for: the definition names it as gone.
   bool Retired(const TopicPartition& partition) const;
 };

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "connectors/format/hlc.h"
 
 namespace weir::connectors {
 namespace {
@@ -48,7 +47,10 @@ KafkaReader::KafkaReader(KafkaSourceOptions options, std::unique_ptr<Deserialize
       deserializer_(std::move(deserializer)),
       bad_records_(bad_records),
       factory_(factory),
-      frontier_(options_.frontier ? std::make_unique<FrontierReader>() : nullptr) {}
+      window_(options_.changefeed),
+      frontier_(options_.frontier ? std::make_unique<FrontierReader>() : nullptr) {
+  if (options_.changefeed.is_changefeed) collector_.SetGate(&window_);
+}
 
 KafkaReader::~KafkaReader() {
   if (worker_ == nullptr) return;
@@ -62,10 +64,10 @@ KafkaReader::~KafkaReader() {
 
 Status KafkaReader::Open(operators::ReaderContext& context) {
   context_ = context;
+  window_.Open(context_);
   WEIR_ASSIGN_OR_RETURN(consumer_,
                         factory_.NewConsumer(options_.connection, {context.clock, context.workers, context.wakeup}));
   records_received_ = &context.metrics->named.Counter(context.uid, "records_received");
-  resolved_backwards_ = &context.metrics->named.Counter(context.uid, "resolved_backwards");
   if (!options_.group.empty()) worker_ = context.workers->NewWorker("kafka-offsets");
   return {};
 }
@@ -113,11 +115,6 @@ void KafkaReader::RaiseWatermark(const std::string& split_id, operators::EventTi
       std::ranges::find(readings_, split_id, [](const auto& reading) -> const std::string& { return reading->id; });
   if (found == readings_.end()) return;
   KafkaSplit& split = (*found)->split;
-  if (time < split.watermark && resolved_backwards_->fetch_add(1, std::memory_order_relaxed) == 0) {
-    std::string text = "source " + context_.uid + ": partition " + split_id + " resolves a time below ";
-    AppendHlc(split.watermark, text);
-    LogWarning(text + ", to which it was resolved before; resolved_backwards counts those that follow");
-  }
   if (time <= split.watermark) return;
   split.watermark = time;
   if (frontier_ != nullptr) {
@@ -182,12 +179,14 @@ Status KafkaReader::ReadBlock(const FetchedBlock& block, operators::SourceOutput
     if (reading == nullptr || reading->partition != record.partition) {
       reading = by_partition_[record.partition];
       collector_.BeginSplit(reading->id);
+      window_.BeginSplit(reading->split);
     }
     if (reading->split.end && record.offset >= *reading->split.end) continue;
     bytes += record.key.size() + record.value.size();
     if (deserializer_->reads_headers()) TakeHeaders(block, static_cast<size_t>(&record - records.data()));
     WEIR_RETURN_IF_ERROR(ReadRecord(record, *reading, tap));
     reading->split.offset = record.offset + 1;
+    if (window_.ended()) reading->split.end = reading->split.offset;
   }
   WEIR_RETURN_IF_ERROR(collector_.Flush());
   context_.metrics->bytes_in.fetch_add(bytes, std::memory_order_relaxed);
@@ -219,7 +218,7 @@ Status KafkaReader::ReadRecord(const KafkaRecord& record, Reading& reading, oper
 // A split has ended when the client's position, which passes control records and gaps, has reached its end.
 Status KafkaReader::FinishSplits(operators::SourceOutput& output) {
   for (const std::unique_ptr<Reading>& reading : readings_) {
-    if (reading->done) continue;
+    if (reading->done || !reading->split.end) continue;
     KafkaSplit& split = reading->split;
     if (!split.finished() && consumer_->Position(reading->partition) < *split.end) continue;
     split.offset = *split.end;

@@ -15,6 +15,7 @@
 #include "base/mailbox.h"
 #include "connectors/format/bad_record.h"
 #include "connectors/format/format.h"
+#include "connectors/kafka/changefeed_window.h"
 #include "connectors/kafka/client.h"
 #include "connectors/kafka/frontier_reader.h"
 #include "connectors/kafka/options.h"
@@ -84,9 +85,9 @@ class KafkaReader final : public operators::SourceReader {
   operators::ReaderContext context_;
   std::unique_ptr<KafkaConsumer> consumer_;
   std::atomic<uint64_t>* records_received_ = nullptr;
-  std::atomic<uint64_t>* resolved_backwards_ = nullptr;
 
   // The task's thread only.
+  ChangefeedWindow window_;
   RowCollector collector_;
   std::vector<RecordHeader> headers_;  // of the record that is read, where the format wants them
   std::vector<std::unique_ptr<Reading>> readings_;

@@ -18,7 +18,11 @@ class KafkaSource final : public operators::Source {
       : raw_(std::move(raw)), options_(ParseKafkaSourceOptions(raw_)), factory_(factory) {}
 
   Result<std::unique_ptr<operators::SplitEnumerator>> CreateEnumerator() override {
-    return std::make_unique<KafkaEnumerator>(options_, factory_);
+    std::unique_ptr<Deserializer> deserializer;
+    if (options_.changefeed.min_timestamp) {
+      WEIR_ASSIGN_OR_RETURN(deserializer, NewDeserializer(raw_));
+    }
+    return std::make_unique<KafkaEnumerator>(options_, factory_, std::move(deserializer));
   }
   Result<std::unique_ptr<operators::SourceReader>> CreateReader() override {
     WEIR_ASSIGN_OR_RETURN(std::unique_ptr<Deserializer> deserializer, NewDeserializer(raw_));

@@ -16,16 +16,29 @@ bool ReadOffset(const nlohmann::json& object, const char* name, int64_t& value) 
   return value >= 0;
 }
 
+// A member that is a time, or none.
+bool ReadTime(const nlohmann::json& object, const char* name, std::optional<operators::EventTime>& time) {
+  const auto member = object.find(name);
+  if (member == object.end()) return true;
+  if (member->is_string()) time = ParseHlc(member->get_ref<const std::string&>());
+  return time.has_value();
+}
+
+void AppendTime(std::string_view name, operators::EventTime time, std::string& out) {
+  out += ",\"";
+  out += name;
+  out += "\":\"";
+  AppendHlc(time, out);
+  out += '"';
+}
+
 }  // namespace
 
 operators::SourceSplit KafkaSplit::ToSourceSplit() const {
   std::string position = "{\"offset\":" + std::to_string(offset);
   if (end) position += ",\"end\":" + std::to_string(*end);
-  if (watermark != operators::EventTime::Min()) {
-    position += ",\"watermark\":\"";
-    AppendHlc(watermark, position);
-    position += '"';
-  }
+  if (watermark != operators::EventTime::Min()) AppendTime("watermark", watermark, position);
+  if (until) AppendTime("until", *until, position);
   return {partition.ToString(), position + "}"};
 }
 
@@ -43,12 +56,9 @@ Result<KafkaSplit> KafkaSplit::Parse(const operators::SourceSplit& split) {
     if (!ReadOffset(position, "end", end)) return Error(broken);
     result.end = end;
   }
-  if (const auto watermark = position.find("watermark"); watermark != position.end()) {
-    if (!watermark->is_string()) return Error(broken);
-    const std::optional<operators::EventTime> time = ParseHlc(watermark->get_ref<const std::string&>());
-    if (!time) return Error(broken);
-    result.watermark = *time;
-  }
+  std::optional<operators::EventTime> watermark;
+  if (!ReadTime(position, "watermark", watermark) || !ReadTime(position, "until", result.until)) return Error(broken);
+  result.watermark = watermark.value_or(operators::EventTime::Min());
   return result;
 }
 

@@ -3,9 +3,10 @@
 //
 //   id "orders-3", position {"offset":42,"end":100,"watermark":"1700000000123456789.0000000002"}
 //
-// "end" only in a bounded source, "watermark" only once there is one. The enumerator's state lists every partition that
-// has ever been assigned: {"partitions":["orders-0","orders-1"]}, and under "frontier" what frontier_event.h says,
-// where there is a frontier. Pure; any thread.
+// "end" only in a bounded source, "watermark" only once there is one, "until" (a time like it) only once rows of that
+// time or later were left out. The enumerator's state lists every partition that has ever been assigned:
+// {"partitions":["orders-0","orders-1"]}, and under "frontier" what frontier_event.h says, where there is a frontier.
+// Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct KafkaSplit {
   int64_t offset = 0;  // the next one to read
   std::optional<int64_t> end;
   operators::EventTime watermark;
+  std::optional<operators::EventTime> until;
 
   bool finished() const { return end.has_value() && offset >= *end; }
   operators::SourceSplit ToSourceSplit() const;

@@ -11,6 +11,11 @@ weir_add_test(kafka_source_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_source_test.cc
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(kafka_frontier_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_frontier_test.cc
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(kafka_seek_test
+  ${CMAKE_CURRENT_SOURCE_DIR}/changefeed_source.cc
+  ${CMAKE_CURRENT_SOURCE_DIR}/kafka_seek_test.cc
+  ${CMAKE_CURRENT_SOURCE_DIR}/kafka_window_test.cc
+  LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(kafka_sink_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_sink_test.cc
   LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(kafka_committer_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_committer_test.cc

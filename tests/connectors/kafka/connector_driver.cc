@@ -90,6 +90,7 @@ Status SourceDriver::Start(const SourceSnapshot* restored) {
       .assign_splits =
           [this](uint32_t reader, std::vector<operators::SourceSplit> splits) {
             assigned_[reader] += splits.size();
+            for (const operators::SourceSplit& split : splits) begins[split.id] = split.position;
             const Status status = readers_[reader]->AddSplits(std::move(splits));
             if (!status.ok()) error = status;
           },
@@ -186,6 +187,14 @@ double SourceDriver::Metric(const std::string& name, const operators::MetricLabe
     if (shown.name == name && shown.labels == labels) value = shown.value;
   });
   return value;
+}
+
+double SourceDriver::MetricSum(std::string_view name) const {
+  double sum = 0;
+  metrics_.named.ForEach([&](const operators::NamedMetrics::Shown& shown) {
+    if (shown.name == name) sum += shown.value;
+  });
+  return sum;
 }
 
 Status SourceDriver::Emit(operators::Batch batch) {

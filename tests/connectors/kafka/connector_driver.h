@@ -58,6 +58,8 @@ class SourceDriver final : public operators::SourceOutput {
   void Applied(uint64_t number);
   uint64_t bad_records() const { return metrics_.bad_records.load(); }
   int64_t lag() const { return metrics_.lag_records.load(); }
+  // Of a named counter or gauge, the sum over its labels.
+  double MetricSum(std::string_view name) const;
   bool ready() const { return enumerator_->ready(); }
   size_t SplitsOf(uint32_t reader) { return assigned_[reader]; }
   size_t splits() const;
@@ -72,7 +74,8 @@ class SourceDriver final : public operators::SourceOutput {
   std::vector<std::string> dead_letters;  // "topic/partition/offset/value: error"
   std::map<std::string, operators::EventTime> watermarks;
   std::map<std::string, std::vector<operators::EventTime>> history;  // of each split's watermark, rises only
-  size_t late_rows = 0;  // not newer than a watermark that was emitted before
+  size_t late_rows = 0;                       // not newer than a watermark that was emitted before
+  std::map<std::string, std::string> begins;  // split id -> the position it was assigned at
   // The value of a metric of the enumerator's or the readers'; NaN: none.
   double Metric(const std::string& name, const operators::MetricLabels& labels = {});
   size_t finished = 0;  // readers

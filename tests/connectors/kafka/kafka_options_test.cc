@@ -72,6 +72,40 @@ TEST_F(KafkaOptionsTest, WantsWhatAStartNeedsAndNothingElse) {
       Contains(Source(with("offsets", {{"start-offsets", Object({{"t-0", Text("x")}})}})), "offset of t-0 is \"x\""));
 }
 
+TEST_F(KafkaOptionsTest, B03_TheTimesOfAChangefeedAreCheckedAllAtOnce) {
+  const auto with = [&](Definition more, const char* format = "cockroachdb") {
+    more.emplace_back("topics", Text("t"));
+    more.emplace_back("format", Text(format));
+    return Source(std::move(more));
+  };
+  const std::string one = "1.0000000000", two = "2.0000000000";
+  EXPECT_EQ(with({{"min-timestamp", Text(one)}, {"max-timestamp", Text(two)}, {"resolved-interval", Text("1ms")}}), "");
+  EXPECT_EQ(with({{"min-timestamp", Text(one)}, {"max-timestamp", Text(one)}}), "");
+  EXPECT_TRUE(Contains(with({{"min-timestamp", Text(two)}, {"max-timestamp", Text(one)}}),
+                       "/min-timestamp: min-timestamp " + two + " is after max-timestamp " + one));
+  for (const char* bad : {"", "1", "1.5", "x.0", "-1.0", "1.0.0", "2024-01-01"}) {
+    const std::string problems = with({{"min-timestamp", Text(bad)}, {"max-timestamp", Text(bad)}});
+    EXPECT_TRUE(Contains(problems, "/min-timestamp: min-timestamp is \"" + std::string(bad) + "\"")) << problems;
+    EXPECT_TRUE(Contains(problems, "/max-timestamp: max-timestamp is \"" + std::string(bad) + "\"")) << problems;
+  }
+  for (const char* bad : {"0", "0ms", "1ns", "-1s"}) {
+    EXPECT_TRUE(Contains(with({{"resolved-interval", Text(bad)}}), "/resolved-interval")) << bad;
+  }
+  EXPECT_TRUE(Contains(with({{"stale-rows", Text("hide")}}), "/stale-rows"));
+  const std::string clash = with(
+      {{"min-timestamp", Text(one)}, {"start", Text("latest")}, {"max-timestamp", Text(two)}, {"end", Text("latest")}});
+  EXPECT_TRUE(Contains(clash, "min-timestamp and start latest both say where a first start begins")) << clash;
+  EXPECT_TRUE(Contains(clash, "max-timestamp and end latest both say where reading ends")) << clash;
+  const std::string json = with({{"min-timestamp", Text(one)},
+                                 {"max-timestamp", Text(two)},
+                                 {"resolved-interval", Text("1s")},
+                                 {"stale-rows", Text("keep")}},
+                                "json");
+  for (const char* name : {"min-timestamp", "max-timestamp", "resolved-interval", "stale-rows"}) {
+    EXPECT_TRUE(Contains(json, "/" + std::string(name) + ": " + name + " belongs to changefeeds")) << json;
+  }
+}
+
 TEST_F(KafkaOptionsTest, RefusesPropertiesThatItsPromisesStandOn) {
   for (const char* name : {"enable.auto.commit", "group.id", "auto.offset.reset", "isolation.level",
                            "enable.partition.eof", "bootstrap.servers", "partition.assignment.strategy"}) {
