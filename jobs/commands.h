@@ -64,6 +64,9 @@ struct SavepointArguments {
 // `weir savepoint` and `weir stop`: asks the running job and waits.
 ExitCode SavepointCommand(const SavepointArguments& arguments);
 ExitCode ValidateCommand(const DefinitionArguments& arguments);
+// `weir preflight`: asks the systems that sources and sinks name, one line a finding. Changes nothing, takes no lock.
+// kProblems: the job would not run.
+ExitCode PreflightCommand(const DefinitionArguments& arguments);
 // `path`: a checkpoint's folder, its `_metadata`, or a job's folder (its newest checkpoint).
 ExitCode StateShowCommand(const std::string& path);
 

@@ -1,7 +1,6 @@
 #include "base/process.h"
 #include "connectors/kafka/rdkafka_client.h"
 #include "connectors/postgres/libpq_client.h"
-#include "connectors/register_connectors.h"
 #include "jobs/definition_command.h"
 
 namespace weir::jobs {
@@ -11,12 +10,16 @@ Connections::Connections()
       kafka_(connectors::NewRdKafkaClientFactory()),
       postgres_(connectors::NewLibpqClientFactory()) {
   operators::RegisterOperators(registry_);
-  connectors::RegisterConnectors(registry_, {.file_system = file_system_.get(),
-                                             .kafka = kafka_.get(),
-                                             .postgres = postgres_.get(),
-                                             .working_directory = CurrentDirectory()});
+  connectors::RegisterConnectors(registry_, ports());
 }
 
 Connections::~Connections() = default;
+
+connectors::ConnectorPorts Connections::ports() const {
+  return {.file_system = file_system_.get(),
+          .kafka = kafka_.get(),
+          .postgres = postgres_.get(),
+          .working_directory = CurrentDirectory()};
+}
 
 }  // namespace weir::jobs

@@ -7,6 +7,7 @@
 #include "base/file_system.h"
 #include "connectors/kafka/client.h"
 #include "connectors/postgres/client.h"
+#include "connectors/register_connectors.h"
 #include "jobs/commands.h"
 #include "jobs/job_definition.h"
 #include "operators/registry.h"
@@ -20,6 +21,7 @@ class Connections {
   ~Connections();
   const operators::Registry& registry() const { return registry_; }
   FileSystem& file_system() const { return *file_system_; }
+  connectors::ConnectorPorts ports() const;
 
  private:
   std::unique_ptr<FileSystem> file_system_;

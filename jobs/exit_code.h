@@ -9,6 +9,7 @@ enum class ExitCode : int {
   kOk = 0,            // finished, or stopped with everything applied
   kJobFailed = 1,     // the job ran and failed; the cause is the last error line on standard error
   kDiffers = 1,       // `weir state diff`: there are differences
+  kProblems = 1,      // `weir preflight`: a system lacks what the job needs, or does not answer
   kBadUsage = 2,      // wrong command line, or a definition with problems
   kStartRefused = 3,  // nothing was changed: storage locked, checkpoint damaged or not fitting the definition, marker
                       // unknown, state without owner

@@ -31,6 +31,7 @@ constexpr const char* kUsage =
     "  weir savepoint JOB --to DIR  copy a running job's state to a folder [--stop] [--drain]\n"
     "  weir stop JOB [--drain]      stop a running job after a last checkpoint\n"
     "  weir validate JOB [options]  check a definition and report every problem\n"
+    "  weir preflight JOB [options] ask Kafka and PostgreSQL whether the job would find what it needs\n"
     "  weir plan JOB [--from PATH]  what a start from a checkpoint would restore, drop or refuse\n"
     "  weir state VERB PATH ...     look into a checkpoint or savepoint, compare, export, edit: weir state --help\n"
     "  weir import replicator ...   a command line of CockroachDB's replicator as a definition\n"
@@ -42,7 +43,7 @@ constexpr const char* kUsage =
     "\n"
     "Exit codes: 0 finished or stopped; 1 the job failed; 2 wrong usage or definition; 3 start refused;\n"
     "4 taken over by another start; 5 stopped, but output waits for a system; 6 kept failing, gave up restarting;\n"
-    "7 of weir plan alone: starts, but state is new or left behind.\n";
+    "7 of weir plan alone: starts, but state is new or left behind. Of weir preflight: 1 problems.\n";
 
 constexpr const char* kStateUsage =
     "weir state - what is in a checkpoint or savepoint; no job has to run, and none is disturbed\n"
@@ -246,15 +247,17 @@ int Stop(const std::vector<std::string>& words) {
   return Code(SavepointCommand(arguments));
 }
 
-int Validate(const std::vector<std::string>& words) {
-  po::options_description options("weir validate JOB [options]");
+// A verb that takes a definition and nothing else.
+int OfDefinition(const std::string& verb, ExitCode (*command)(const DefinitionArguments&),
+                 const std::vector<std::string>& words) {
+  po::options_description options("weir " + verb + " JOB [options]");
   AddDefinitionOptions(options);
   const po::variables_map vm = ParseArguments(words, options, {"job"});
   if (PrintHelp(vm, options)) return 0;
   DefinitionArguments arguments;
   std::string problem;
   if (!ReadDefinition(vm, arguments, problem)) return Usage(problem);
-  return Code(ValidateCommand(arguments));
+  return Code(command(arguments));
 }
 
 constexpr const char* kPathText = "a checkpoint's folder, its _metadata, or a job's folder: its newest checkpoint";
@@ -397,7 +400,8 @@ int Demo(const std::vector<std::string>& words, const std::string& self, SignalW
 int Dispatch(const std::string& self, const std::string& verb, const std::vector<std::string>& words,
              std::optional<SignalWaiter>& signals) {
   if (verb == "run") return Run(words, self, *signals);
-  if (verb == "validate") return Validate(words);
+  if (verb == "validate") return OfDefinition(verb, &ValidateCommand, words);
+  if (verb == "preflight") return OfDefinition(verb, &PreflightCommand, words);
   if (verb == "plan") return Plan(words);
   if (verb == "savepoint") return Savepoint(words);
   if (verb == "stop") return Stop(words);

@@ -26,7 +26,7 @@ std::optional<std::string> NumberedMember(const Json& position) {
   if (position.size() == 1) return position.begin().key();
   if (!position.contains(kOffset)) return std::nullopt;
   for (const auto& [name, value] : position.items()) {
-    if (name != kOffset && name != kWatermark && name != "end") return std::nullopt;
+    if (name != kOffset && name != kWatermark && name != "end" && name != "until") return std::nullopt;
   }
   return kOffset;
 }

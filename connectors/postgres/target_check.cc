@@ -3,7 +3,6 @@
 #include <utility>
 
 namespace weir::connectors {
-namespace {
 
 Result<TargetTable> FindTarget(const PostgresSinkOptions& options, PostgresClientFactory& factory) {
   WEIR_ASSIGN_OR_RETURN(const auto session, factory.Connect(options.connection));
@@ -22,8 +21,6 @@ Result<TargetTable> FindTarget(const PostgresSinkOptions& options, PostgresClien
   }
   return table;
 }
-
-}  // namespace
 
 PostgresTargetCheck::PostgresTargetCheck(const PostgresSinkOptions& options, PostgresClientFactory& factory,
                                          const operators::WriterContext& context)

@@ -15,6 +15,9 @@
 
 namespace weir::connectors {
 
+// The table, if it is there and fits the options; FailedPrecondition says what does not. Waits for the server.
+Result<TargetTable> FindTarget(const PostgresSinkOptions& options, PostgresClientFactory& factory);
+
 class PostgresTargetCheck {
  public:
   PostgresTargetCheck(const PostgresSinkOptions& options, PostgresClientFactory& factory,

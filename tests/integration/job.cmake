@@ -61,6 +61,8 @@ weir_add_test(job_bounded_test ${CMAKE_CURRENT_SOURCE_DIR}/job_bounded_test.cc
 weir_add_torture(job_bounded 3600)
 weir_add_test(job_changefeed_window_test ${CMAKE_CURRENT_SOURCE_DIR}/job_changefeed_window_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
+weir_add_test(preflight_test ${CMAKE_CURRENT_SOURCE_DIR}/preflight_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 weir_add_test(state_tool_test ${CMAKE_CURRENT_SOURCE_DIR}/state_tool_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
 weir_add_test(job_postgres_test ${CMAKE_CURRENT_SOURCE_DIR}/job_postgres_test.cc

@@ -230,6 +230,31 @@ TEST_P(KafkaSeekTest, B26_AfterARestartTheCheckpointDecides) {
   EXPECT_EQ(anew->rows, WordsOf("m4 m5 m6"));
 }
 
+TEST_P(KafkaSeekTest, B06_WithoutCommittedOffsetsAStartIsAtTheOldestAndWithThemThere) {
+  const std::string topic = Topic(1);
+  const std::string group = world_->NewName("g");
+  Put(topic, 0, "m1 m2");
+  const Definition definition = Source({topic}, {{"group", Text(group)}, {"start", Text("group-offsets")}});
+  SourceSnapshot snapshot;
+  {
+    auto driver = Started(definition);
+    ASSERT_TRUE(driver->ReadRows(2)) << driver->error.ToString();
+    snapshot = driver->Snapshot(1);
+    driver->Applied(1);
+    ASSERT_TRUE(driver->Until([&] {
+      const auto offsets =
+          world_->NewAdmin()->CommittedOffsets(group, std::vector<connectors::TopicPartition>{{topic, 0}});
+      return offsets.has_value() && (*offsets)[0] == 2;
+    }));
+  }
+  Put(topic, 0, "m3");
+  for (const SourceSnapshot* restored : {static_cast<const SourceSnapshot*>(nullptr), &std::as_const(snapshot)}) {
+    auto driver = Started(definition, restored);
+    ASSERT_TRUE(driver->ReadRows(1)) << driver->error.ToString();
+    EXPECT_EQ(driver->rows, WordsOf("m3"));
+  }
+}
+
 TEST_P(KafkaSeekTest, ManyPartitionsAreSoughtAtOnce) {
   constexpr int32_t kPartitions = 40;
   const std::string topic = Topic(kPartitions);

@@ -13,6 +13,7 @@ std::string Changed(const std::string& position, const std::string& change) {
 TEST(PositionEditTest, ANumberIsTheOffsetWhereNothingElseDependsOnIt) {
   EXPECT_EQ(Changed(R"({"offset":42})", "7"), R"({"offset":7})");
   EXPECT_EQ(Changed(R"({"offset":42,"end":100,"watermark":"17.0"})", "7"), R"({"offset":7,"end":100})");
+  EXPECT_EQ(Changed(R"({"offset":42,"watermark":"17.0","until":"19.0"})", "7"), R"({"offset":7,"until":"19.0"})");
   EXPECT_EQ(Changed(R"({"row":42})", "9223372036854775807"), R"({"row":9223372036854775807})");
   EXPECT_NE(Changed(R"({"line":3,"offset":42})", "7").find("other members depend on it"), std::string::npos);
 }
