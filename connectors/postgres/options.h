@@ -31,10 +31,16 @@ struct PostgresTarget {
   bool upsert = false;                // otherwise append
   std::vector<std::string> key = {};  // of an upsert; empty: the table's primary key
   std::string version_column = {};    // of an upsert: a row never overwrites one with a greater value here; empty: none
+  // The row itself named the table: its name and its columns' match without regard to case where none is the same to
+  // the letter, and `key_column`, if not empty, holds the key as a JSON array for deletions that have only that.
+  bool named_by_row = false;
+  std::string key_column = {};
   friend bool operator==(const PostgresTarget&, const PostgresTarget&) = default;
 };
 
 enum class PostgresUnknownColumns : uint8_t { kFail, kIgnore, kExtras };
+enum class PostgresMissingTable : uint8_t { kFail, kDeadLetter, kIgnore };
+enum class PostgresOrdering : uint8_t { kArrival, kForeignKeys };
 
 // Of the whole connection: all sinks of a job on one database say the same.
 struct PostgresPolicies {
@@ -42,12 +48,22 @@ struct PostgresPolicies {
   PostgresUnknownColumns unknown_columns = PostgresUnknownColumns::kFail;
   std::string extras_column = {};                   // of kExtras: that object's column
   std::optional<PostgresTableName> dead_letters{};  // nothing: a row that the server refuses stops the job
+  PostgresMissingTable missing_table = PostgresMissingTable::kFail;
+  PostgresOrdering ordering = PostgresOrdering::kArrival;  // of the rows of a transaction
+};
+
+// What a row's columns are for.
+struct PostgresRowColumns {
+  std::string table_column = {};               // holds the row's table; empty: all rows have the target's
+  std::vector<std::string> without_columns{};  // not written
 };
 
 struct PostgresSinkOptions {
   PostgresConnection connection;
   PostgresTarget target;
+  PostgresRowColumns columns;
   PostgresPolicies policies;
+  bool frontier = false;  // the marker shows how far the source has been applied
   std::string marker_schema;
   Duration fence_timeout{};  // how long a fence waits for the holder of the marker's row before it ends it
   bool exactly_once = true;

@@ -16,6 +16,11 @@ void AppendJoined(std::string& out, size_t count, std::string_view between, F on
   }
 }
 
+bool SameButForCase(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
 // SELECT r.c0::bigint AS c0, ... FROM unnest($1::text[], ...) AS r(c0, ...)
 std::string CastRows(const TargetTable& table, std::span<const size_t> columns) {
   std::string sql = "SELECT ";
@@ -30,14 +35,19 @@ std::string CastRows(const TargetTable& table, std::span<const size_t> columns) 
   return sql + ")";
 }
 
-std::string ConflictClause(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+std::string ConflictClause(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                           bool replaces) {
   std::string sql = " ON CONFLICT (";
   AppendJoined(sql, target.key.size(), ", ", [&](size_t i) { return QuotedIdentifier(target.key[i]); });
   std::vector<std::string> updates;
-  for (const size_t column : columns) {
-    const TableColumn& one = table.columns[column];
-    if (one.always_identity || std::ranges::find(target.key, one.name) != target.key.end()) continue;
+  const auto update = [&](const TableColumn& one) {
+    if (one.generated || one.always_identity || std::ranges::find(target.key, one.name) != target.key.end()) return;
     updates.push_back(QuotedIdentifier(one.name) + " = EXCLUDED." + QuotedIdentifier(one.name));
+  };
+  if (replaces) {
+    std::ranges::for_each(table.columns, update);
+  } else {
+    for (const size_t column : columns) update(table.columns[column]);
   }
   if (updates.empty()) return sql + ") DO NOTHING";
   sql += ") DO UPDATE SET ";
@@ -47,6 +57,36 @@ std::string ConflictClause(const TargetTable& table, const PostgresTarget& targe
     sql += " WHERE t." + version + " IS NULL OR t." + version + " <= EXCLUDED." + version;
   }
   return sql;
+}
+
+// Columns that a new row needs and these rows lack: what is in the table stands in for them.
+std::vector<size_t> LackedColumns(const TargetTable& table, std::span<const size_t> columns) {
+  std::vector<size_t> lacked;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].required && std::ranges::find(columns, i) == columns.end()) lacked.push_back(i);
+  }
+  return lacked;
+}
+
+std::string MatchKey(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                     std::string_view of_table, std::string_view of_rows) {
+  std::string sql;
+  AppendJoined(sql, target.key.size(), " AND ", [&](size_t i) {
+    const auto cell = std::ranges::find(
+        columns, target.key[i], [&](size_t column) -> const std::string& { return table.columns[column].name; });
+    return std::string(of_table) + QuotedIdentifier(target.key[i]) + " = " + std::string(of_rows) +
+           std::to_string(cell - columns.begin());
+  });
+  return sql;
+}
+
+// Of an upsert of rows that lack needed columns.
+std::string FilledRows(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                       std::span<const size_t> lacked) {
+  std::string sql = "SELECT n.*";
+  for (const size_t column : lacked) sql += ", o." + QuotedIdentifier(table.columns[column].name);
+  return sql + " FROM (" + CastRows(table, columns) + ") AS n LEFT JOIN " + table.name.Quoted() + " AS o ON " +
+         MatchKey(table, target, columns, "o.", "n.c");
 }
 
 }  // namespace
@@ -78,7 +118,8 @@ Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTabl
       const PostgresAnswer answer,
       session.ExecuteOne({.sql = "SELECT a.attname, format_type(a.atttypid, -1), a.attgenerated <> '', "
                                  "a.attidentity = 'a', y.typcategory = 'N', "
-                                 "array_position((i.indkey::int2[])[0:i.indnkeyatts - 1], a.attnum) "
+                                 "array_position((i.indkey::int2[])[0:i.indnkeyatts - 1], a.attnum), "
+                                 "a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' "
                                  "FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid "
                                  "LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary "
                                  "WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped "
@@ -93,7 +134,8 @@ Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTabl
                              .type = text(1),
                              .generated = text(2) == "t",
                              .always_identity = text(3) == "t",
-                             .is_number = text(4) == "t"});
+                             .is_number = text(4) == "t",
+                             .required = text(6) == "t"});
     int place = 0;
     const std::string position = text(5);
     std::from_chars(position.data(), position.data() + position.size(), place);
@@ -104,6 +146,30 @@ Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTabl
   return table;
 }
 
+std::optional<size_t> TargetTable::FindInAnyCase(std::string_view column) const {
+  std::optional<size_t> only;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (!SameButForCase(columns[i].name, column)) continue;
+    if (only.has_value()) return std::nullopt;
+    only = i;
+  }
+  return only;
+}
+
+Result<std::optional<PostgresTableName>> FindTable(PostgresSession& session, const PostgresTableName& name) {
+  WEIR_ASSIGN_OR_RETURN(
+      const PostgresAnswer answer,
+      session.ExecuteOne({.sql = "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                                 "WHERE n.nspname = $1 AND lower(c.relname) = lower($2) AND c.relkind IN ('r', 'p', "
+                                 "'v', 'f')",
+                          .parameters = {PostgresParameter::Text(name.schema), PostgresParameter::Text(name.table)}}));
+  const bool only = answer.rows.size() == 1;
+  for (const auto& row : answer.rows) {
+    if (only || row[0] == name.table) return PostgresTableName{name.schema, row[0].value_or("")};
+  }
+  return std::optional<PostgresTableName>();
+}
+
 Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name) {
   const std::string quoted = name.Quoted();
   WEIR_ASSIGN_OR_RETURN(const PostgresAnswer answer,
@@ -112,26 +178,45 @@ Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name
   return answer.rows.at(0).at(0) == "t";
 }
 
-std::string InsertSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+std::string InsertSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                      bool replaces) {
+  std::vector<size_t> named(columns.begin(), columns.end());
+  std::vector<size_t> lacked;
+  if (target.upsert && !replaces) lacked = LackedColumns(table, columns);
+  named.insert(named.end(), lacked.begin(), lacked.end());
   std::string sql = "INSERT INTO " + table.name.Quoted() + " AS t (";
-  AppendJoined(sql, columns.size(), ", ", [&](size_t i) { return QuotedIdentifier(table.columns[columns[i]].name); });
+  AppendJoined(sql, named.size(), ", ", [&](size_t i) { return QuotedIdentifier(table.columns[named[i]].name); });
   sql += ") ";
   const auto identity = [&](size_t column) { return table.columns[column].always_identity; };
   if (std::ranges::any_of(columns, identity)) sql += "OVERRIDING SYSTEM VALUE ";
-  sql += CastRows(table, columns);
-  if (target.upsert) sql += ConflictClause(table, target, columns);
+  sql += lacked.empty() ? CastRows(table, columns) : FilledRows(table, target, columns, lacked);
+  if (target.upsert) sql += ConflictClause(table, target, columns, replaces);
   return sql;
 }
 
-std::string DeleteSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
-  std::string sql = "DELETE FROM " + table.name.Quoted() + " AS t USING (" + CastRows(table, columns) + ") AS d WHERE ";
-  AppendJoined(sql, target.key.size(), " AND ",
-               [&](size_t i) { return "t." + QuotedIdentifier(target.key[i]) + " = d.c" + std::to_string(i); });
+namespace {
+
+std::string DeletedRows(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+  std::string sql = "(" + CastRows(table, columns) + ") AS d WHERE " + MatchKey(table, target, columns, "t.", "d.c");
   if (columns.size() > target.key.size()) {
     const std::string version = "t." + QuotedIdentifier(target.version_column);
     sql += " AND (" + version + " IS NULL OR " + version + " <= d.c" + std::to_string(target.key.size()) + ")";
   }
   return sql;
+}
+
+}  // namespace
+
+std::string DeleteSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+  return "DELETE FROM " + table.name.Quoted() + " AS t USING " + DeletedRows(table, target, columns);
+}
+
+std::string EmptySql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                     std::span<const size_t> emptied) {
+  std::string sql = "UPDATE " + table.name.Quoted() + " AS t SET ";
+  AppendJoined(sql, emptied.size(), ", ",
+               [&](size_t i) { return QuotedIdentifier(table.columns[emptied[i]].name) + " = NULL"; });
+  return sql + " FROM " + DeletedRows(table, target, columns);
 }
 
 }  // namespace weir::connectors

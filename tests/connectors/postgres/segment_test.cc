@@ -125,7 +125,7 @@ TEST_F(PostgresSegmentTest, WhatATableCanNotHaveIsRefusedBeforeItIsSealed) {
   EXPECT_EQ(null_character.error().ToString(),
             "invalid argument: row \"n=a b\": column \"n\" has a text with a null character, which PostgreSQL "
             "can't store");
-  PostgresRowFrames with_dead_letters(append, true);
+  PostgresRowFrames with_dead_letters(append, {}, true);
   EXPECT_EQ(*with_dead_letters.Append(Rows({"n"}, {{RowKind::kInsert, {Text({"a\0b", 3})}}}), bytes), 1U);
   const auto deletion = frames.Append(Rows({"n"}, {{RowKind::kDelete, {Text("a")}}}), bytes);
   EXPECT_EQ(deletion.error().code(), StatusCode::kInvalidArgument);
