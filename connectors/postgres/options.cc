@@ -99,12 +99,25 @@ Result<PostgresTableName> PostgresTableName::Parse(std::string_view text) {
   return PostgresTableName{std::move(parts[0]), std::move(parts[1])};
 }
 
+std::vector<std::string> PostgresTarget::versions() const {
+  if (!rules.version_columns.empty() || version_column.empty()) return rules.version_columns;
+  return {version_column};
+}
+
+bool PostgresTarget::decided_by_server() const {
+  return !version_column.empty() || !rules.version_columns.empty() || !rules.deadlines.empty();
+}
+
 std::string PostgresTableName::Quoted() const { return QuotedIdentifier(schema) + "." + QuotedIdentifier(table); }
 
 std::vector<OptionSpec> PostgresSinkOptionSpecs() {
   std::vector<OptionSpec> specs = PostgresConnectionOptionSpecs();
   for (OptionSpec& spec : PostgresTargetOptionSpecs()) specs.push_back(std::move(spec));
   const std::vector<OptionSpec> more = {
+      {.name = "tables",
+       .type = OptionType::kObjectMap,
+       .doc = "With table-column: what is special about a table, by the name that rows have.",
+       .members = PostgresTableRulesSpecs()},
       {.name = "delivery",
        .type = OptionType::kEnum,
        .default_text = "exactly-once",
@@ -142,6 +155,12 @@ std::vector<OptionSpec> PostgresSinkOptionSpecs() {
               "that refer to them, then what is deleted, the other way round. arrival: as the rows come. Default: "
               "foreign-keys with table-column, otherwise arrival. The same for all sinks of a job on one database.",
        .choices = {"foreign-keys", "arrival"}},
+      {.name = "deleted-retention",
+       .type = OptionType::kDuration,
+       .doc = "How long table weir_deleted, beside weir_markers, remembers keys that were deleted by a row with a "
+              "version, so that an older row never comes back; 0: not at all. Default: 24h with table-column, "
+              "otherwise 0. The same for all sinks of a job on one database.",
+       .min = 0},
       {.name = "frontier",
        .type = OptionType::kBool,
        .doc = "With delivery exactly-once: the column frontier of weir_markers shows the time up to which the source "
@@ -189,11 +208,12 @@ void CheckCompany(const Options& options, Problems& problems) {
         {options.PathOf(name), "", "no such member", std::string(name) + " has a meaning only with " + where});
   };
   const bool many = options.Has("table-column");
-  for (const std::string_view name : {"schema", "key-column"}) needs(name, many, "table-column");
+  for (const std::string_view name : {"schema", "key-column", "tables"}) needs(name, many, "table-column");
   needs("key", !many, "table: with table-column it is each table's primary key");
   needs("frontier", options.String("delivery") == "exactly-once", "delivery exactly-once");
   const bool upsert = options.String("mode") == "upsert";
-  for (const std::string_view name : {"key", "version-column", "key-column"}) needs(name, upsert, "mode upsert");
+  for (const std::string_view name : {"key", "version-column", "key-column", "tables"})
+    needs(name, upsert, "mode upsert");
   if (options.String("on-missing-table") != "fail") needs("on-missing-table", many, "table-column");
   if (options.String("on-missing-table") == "dead-letter" && !options.Has("dead-letter-table")) {
     problems.push_back({options.PathOf("dead-letter-table"), "", "a table's name",
@@ -220,6 +240,14 @@ PostgresPolicies ParsePolicies(const Options& options) {
   const std::string& missing = options.String("on-missing-table");
   if (missing == "dead-letter") policies.missing_table = PostgresMissingTable::kDeadLetter;
   if (missing == "ignore") policies.missing_table = PostgresMissingTable::kIgnore;
+  const int64_t retention_ms =
+      options.Has("deleted-retention")
+          ? std::chrono::duration_cast<std::chrono::milliseconds>(options.Time("deleted-retention")).count()
+          : (options.Has("table-column") ? 86'400'000 : 0);
+  if (retention_ms > 0) {
+    policies.deleted_retention_ms = retention_ms;
+    policies.deleted_keys = PostgresTableName{options.String("marker-schema"), kPostgresDeletedTable};
+  }
   const bool by_keys =
       options.Has("ordering") ? options.String("ordering") == "foreign-keys" : options.Has("table-column");
   if (by_keys) policies.ordering = PostgresOrdering::kForeignKeys;
@@ -235,6 +263,7 @@ void CheckPostgresSinkOptions(const Options& options, const PostgresClientFactor
   }
   CheckNames(options, problems);
   CheckCompany(options, problems);
+  for (const auto& [table, rules] : options.ObjectMap("tables")) CheckPostgresTableRules(rules, problems);
 }
 
 PostgresSinkOptions ParsePostgresSinkOptions(const Options& options) {
@@ -251,6 +280,9 @@ PostgresSinkOptions ParsePostgresSinkOptions(const Options& options) {
     result.target.table = PostgresTableName::Parse(options.String("table")).value_or(PostgresTableName{});
   }
   if (options.Has("without-columns")) result.columns.without_columns = options.Strings("without-columns");
+  for (const auto& [table, rules] : options.ObjectMap("tables")) {
+    result.columns.tables[table] = ParsePostgresTableRules(rules);
+  }
   if (options.Has("key-column")) result.target.key_column = options.String("key-column");
   result.target.upsert = options.String("mode") == "upsert";
   if (options.Has("key")) result.target.key = options.Strings("key");

@@ -36,18 +36,23 @@ std::optional<size_t> PostgresRowCells::Find(const std::vector<std::string>& col
   return std::ranges::any_of(columns, takes_it) ? std::nullopt : found;
 }
 
+Status PostgresRowCells::FindExtras() {
+  extras_.reset();
+  const std::string& name = target_.rules.extras_column.empty() ? policies_.extras_column : target_.rules.extras_column;
+  if (name.empty()) return {};
+  extras_ = table_.Find(name);
+  if (extras_.has_value()) return {};
+  return Status::FailedPrecondition("table " + table_.name.ToString() + " has no column \"" + name +
+                                    "\", which extras-column names");
+}
+
 Status PostgresRowCells::MapColumns(const std::vector<std::string>& columns) {
   table_columns_.clear();
   unknown_cells_.clear();
-  extras_.reset();
   key_array_cell_.reset();
-  if (policies_.unknown_columns == PostgresUnknownColumns::kExtras) {
-    extras_ = table_.Find(policies_.extras_column);
-    if (!extras_.has_value()) {
-      return Status::FailedPrecondition("table " + table_.name.ToString() + " has no column \"" +
-                                        policies_.extras_column + "\", which extras-column names");
-    }
-  }
+  WEIR_RETURN_IF_ERROR(FindExtras());
+  std::vector<std::string> names;  // as the table has them
+  for (const std::string& column : columns) names.push_back(target_.rules.NameOf(column));
   for (size_t cell = 0; cell < columns.size(); ++cell) {
     const std::string& column = columns[cell];
     std::optional<size_t>& found = table_columns_.emplace_back();
@@ -55,13 +60,14 @@ Status PostgresRowCells::MapColumns(const std::vector<std::string>& columns) {
       key_array_cell_ = cell;
       continue;
     }
-    found = Find(columns, cell);
+    if (target_.rules.Ignores(column)) continue;
+    found = Find(names, cell);
     if (found.has_value() && found == extras_) {
       return Status::FailedPrecondition("the rows for table " + table_.name.ToString() + " have a column \"" + column +
                                         "\" of their own, which extras-column names: expected another name");
     }
-    if (!found.has_value() && policies_.unknown_columns == PostgresUnknownColumns::kFail) {
-      return Status::FailedPrecondition("table " + table_.name.ToString() + " has no column \"" + column +
+    if (!found.has_value() && !extras_.has_value() && policies_.unknown_columns == PostgresUnknownColumns::kFail) {
+      return Status::FailedPrecondition("table " + table_.name.ToString() + " has no column \"" + names[cell] +
                                         "\", which the rows have; its columns: " + table_.ColumnList());
     }
     if (!found.has_value()) unknown_cells_.push_back(cell);
@@ -85,15 +91,15 @@ Status PostgresRowCells::UseColumns(const std::vector<std::string>& columns) {
                                       "\", which is part of its key or its version");
   };
   key_cells_.clear();
-  version_cell_.reset();
+  version_cells_.clear();
   if (target_.upsert) {
     for (const std::string& column : target_.key) {
       key_cells_.push_back(CellOf(column));
       if (!key_cells_.back().has_value() && !target_.named_by_row) return lacks(column);
     }
-    if (!target_.version_column.empty()) {
-      version_cell_ = CellOf(target_.version_column);
-      if (!version_cell_.has_value() && !target_.named_by_row) return lacks(target_.version_column);
+    for (const std::string& column : target_.versions()) {
+      version_cells_.push_back(CellOf(column));
+      if (!version_cells_.back().has_value() && !target_.named_by_row) return lacks(column);
     }
   }
   columns_ = columns;
@@ -166,7 +172,8 @@ Result<PostgresRowCells::Cells> PostgresRowCells::Take(const SegmentRow& row, bo
   Cells cells;
   if (target_.upsert) TakeKey(row, arena, cells);
   const auto keys = static_cast<std::ptrdiff_t>(cells.columns.size());
-  const auto version = version_cell_.has_value() ? row.values[*version_cell_].text : std::nullopt;
+  const auto has_value = [&](const auto& cell) { return cell.has_value() && row.values[*cell].text.has_value(); };
+  const auto lacking = std::ranges::find_if_not(version_cells_, has_value);
   const auto add = [&](size_t cell) {
     const SegmentValue& value = row.values[cell];
     const size_t column = *table_columns_[cell];
@@ -175,12 +182,13 @@ Result<PostgresRowCells::Cells> PostgresRowCells::Take(const SegmentRow& row, bo
     cells.cells.push_back(value.text.has_value() ? Copy(table_.columns[column], *value.text, arena) : PostgresCell());
   };
   if (deletes) {
-    if (version.has_value()) add(*version_cell_);
+    if (lacking != version_cells_.end()) return cells;
+    for (const std::optional<size_t>& cell : version_cells_) add(*cell);
     return cells;
   }
-  if (!target_.version_column.empty() && !version.has_value() && cells.missing == nullptr) {
+  if (lacking != version_cells_.end() && cells.missing == nullptr) {
     cells.missing = "version column";
-    cells.missing_column = target_.version_column;
+    cells.missing_column = target_.versions()[static_cast<size_t>(lacking - version_cells_.begin())];
   }
   for (size_t cell = 0; cell < row.values.size(); ++cell) {
     if (!row.values[cell].absent && table_columns_[cell].has_value()) add(cell);

@@ -41,6 +41,7 @@ class PostgresRowCells {
   // Where the values of `columns` go.
   Status MapColumns(const std::vector<std::string>& columns);
   std::optional<size_t> Find(const std::vector<std::string>& columns, size_t cell) const;
+  Status FindExtras();
   // The cell that goes into the table's column `name`.
   std::optional<size_t> CellOf(const std::string& name) const;
   void TakeKey(const SegmentRow& row, operators::Arena& arena, Cells& cells);
@@ -61,7 +62,7 @@ class PostgresRowCells {
   std::optional<size_t> extras_;                      // of table_, if they go there
   std::vector<std::optional<size_t>> key_cells_;      // of columns_, one for each of the key; nothing: not among them
   std::optional<size_t> key_array_cell_;              // of columns_: the whole key as JSON
-  std::optional<size_t> version_cell_;                // of columns_
+  std::vector<std::optional<size_t>> version_cells_;  // of columns_, one for each version; nothing: not among them
   JsonReader reader_;
   std::vector<operators::Value> array_;
 };

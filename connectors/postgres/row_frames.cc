@@ -45,12 +45,21 @@ void PostgresRowFrames::UseSchema(const operators::SchemaPtr& schema) {
   }
 }
 
+void PostgresRowFrames::UseTarget(const std::string& table) {
+  target_of_ = table;
+  if (!target_.named_by_row) return;
+  const auto rules = of_rows_.tables.find(table);
+  target_.rules = rules == of_rows_.tables.end() ? PostgresTableRules() : rules->second;
+  target_.table.table = target_.rules.table.empty() ? table : target_.rules.table;
+  target_.rules.table.clear();
+}
+
 void PostgresRowFrames::UseTable(const std::string& table, std::string& out) {
   if (shape_.has_value() && shape_->schema == schema_ && shape_->table == table) return;
   shape_ = Shape{schema_, table};
   const auto known = shapes_.find(*shape_);
-  if (!has_target_ || table != target_.table.table) {
-    target_.table.table = table;
+  if (!has_target_ || table != target_of_) {
+    UseTarget(table);
     if (known == shapes_.end()) AppendSegmentTarget(out, target_);
     has_target_ = true;
   }

@@ -35,6 +35,8 @@ class PostgresRowFrames {
   };
 
   void UseSchema(const operators::SchemaPtr& schema);
+  // The target of rows that name `table`.
+  void UseTarget(const std::string& table);
   // The frames in front of a row of `table` with the columns of schema_.
   void UseTable(const std::string& table, std::string& out);
 
@@ -47,6 +49,7 @@ class PostgresRowFrames {
   std::vector<size_t> written_;       // of schema_
   std::map<Shape, size_t> shapes_;    // -> number of its C frame in this piece
   size_t columns_frames_ = 0;         // in this piece
+  std::string target_of_;             // how rows name target_
   bool has_target_ = false;           // this piece has a T frame with target_
   std::optional<Shape> shape_;        // what the next row has if nothing is in front of it
   operators::EventTime time_;         // the same

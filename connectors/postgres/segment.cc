@@ -20,6 +20,8 @@ using operators::ValueType;
 constexpr uint64_t kUpsert = 1;
 
 constexpr uint64_t kNamedByRow = 2;
+constexpr uint64_t kHasRules = 4;
+constexpr uint64_t kKeepsDeleted = 8;
 constexpr uint64_t kSignBit = uint64_t{1} << 63U;
 
 class PostgresFrameReader final : public SegmentFrames {
@@ -84,6 +86,17 @@ class PostgresFrameReader final : public SegmentFrames {
     time = {static_cast<int64_t>(wall), static_cast<int32_t>(*logical)};
     return true;
   }
+  static bool ReadPairs(std::string_view& bytes, PostgresTableRules::Pairs& pairs) {
+    std::vector<std::string> names;
+    if (!ReadNames(bytes, names)) return false;
+    for (size_t i = 0; i + 1 < names.size(); i += 2) pairs.emplace_back(names[i], names[i + 1]);
+    return true;
+  }
+  static bool ReadRules(std::string_view& bytes, PostgresTableRules& rules) {
+    return ReadName(bytes, rules.extras_column) && ReadPairs(bytes, rules.renames) && ReadNames(bytes, rules.ignored) &&
+           ReadPairs(bytes, rules.expressions) && ReadNames(bytes, rules.version_columns) &&
+           ReadPairs(bytes, rules.deadlines);
+  }
   bool ReadTarget(std::string_view& bytes) {
     PostgresTarget target;
     if (!ReadName(bytes, target.table.schema) || !ReadName(bytes, target.table.table)) return false;
@@ -92,6 +105,8 @@ class PostgresFrameReader final : public SegmentFrames {
     target.upsert = (*flags & kUpsert) != 0;
     target.named_by_row = (*flags & kNamedByRow) != 0;
     if (target.named_by_row && !ReadName(bytes, target.key_column)) return false;
+    target.rules.keeps_deleted = (*flags & kKeepsDeleted) != 0;
+    if ((*flags & kHasRules) != 0 && !ReadRules(bytes, target.rules)) return false;
     target_ = std::move(target);
     other_ = {target_, {}};
     shape_ = &other_;
@@ -167,6 +182,14 @@ void AppendNameList(std::string& out, const std::vector<std::string>& names) {
   for (const std::string& name : names) AppendLengthPrefixed(out, name);
 }
 
+void AppendPairs(std::string& out, const PostgresTableRules::Pairs& pairs) {
+  AppendVarint(out, 2 * pairs.size());
+  for (const auto& [name, value] : pairs) {
+    AppendLengthPrefixed(out, name);
+    AppendLengthPrefixed(out, value);
+  }
+}
+
 // The texts of numbers and booleans are JSON's too, but for NaN and infinities.
 bool IsJson(const Value& value) {
   switch (value.type()) {
@@ -206,10 +229,18 @@ void AppendSegmentTarget(std::string& out, const PostgresTarget& target) {
   out += 'T';
   AppendLengthPrefixed(out, target.table.schema);
   AppendLengthPrefixed(out, target.table.table);
-  AppendVarint(out, (target.upsert ? kUpsert : 0) | (target.named_by_row ? kNamedByRow : 0));
+  AppendVarint(out, (target.upsert ? kUpsert : 0) | (target.named_by_row ? kNamedByRow : 0) |
+                        (target.rules.empty() ? 0 : kHasRules) | (target.rules.keeps_deleted ? kKeepsDeleted : 0));
   AppendNameList(out, target.key);
   AppendLengthPrefixed(out, target.version_column);
   if (target.named_by_row) AppendLengthPrefixed(out, target.key_column);
+  if (target.rules.empty()) return;
+  AppendLengthPrefixed(out, target.rules.extras_column);
+  AppendPairs(out, target.rules.renames);
+  AppendNameList(out, target.rules.ignored);
+  AppendPairs(out, target.rules.expressions);
+  AppendNameList(out, target.rules.version_columns);
+  AppendPairs(out, target.rules.deadlines);
 }
 
 void AppendSegmentColumns(std::string& out, const std::vector<std::string>& columns) {

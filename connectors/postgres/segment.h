@@ -1,10 +1,13 @@
 // Rows for PostgreSQL in an output segment (checkpoint/sealed_file.h), or in memory on their way to a Worker. A
 // sequence of frames; integers are varints, texts a length and bytes (base/bytes.h):
 //
-//   'T' schema table flags count key... version key-column
+//   'T' schema table flags count key... version key-column rules
 //                                                 the target of the rows that follow: flags 1: upsert, 2: named by the
 //                                                 row; the key's columns; the version column or an empty text; only
-//                                                 with flag 2 the column with the key as JSON or an empty text
+//                                                 with flag 2 the column with the key as JSON or an empty text; only
+//                                                 with flag 4 the table's rules: extras column, lists of renames,
+//                                                 ignored, expressions, versions, deadlines (each a count and names,
+//                                                 pairs one behind the other); flag 8: deletions are left out
 //   'C' count name...                             the names of the columns that follow
 //   'U' n                                         target and columns are again those of the n-th C of the file, from 0;
 //                                                 n is below 1,024

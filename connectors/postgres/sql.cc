@@ -21,22 +21,40 @@ bool SameButForCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// SELECT r.c0::bigint AS c0, ... FROM unnest($1::text[], ...) AS r(c0, ...)
-std::string CastRows(const TargetTable& table, std::span<const size_t> columns) {
-  std::string sql = "SELECT ";
-  AppendJoined(sql, columns.size(), ", ", [&](size_t i) {
-    const std::string number = std::to_string(i);
-    return "r.c" + number + "::" + table.columns[columns[i]].type + " AS c" + number;
-  });
-  sql += " FROM unnest(";
-  AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "$" + std::to_string(i + 1) + "::text[]"; });
-  sql += ") AS r(";
-  AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "c" + std::to_string(i); });
+std::string ValueSql(const TableColumn& column, const PostgresTarget& target, const std::string& number) {
+  const std::string value = "r.c" + number + "::" + column.type;
+  const std::string* const expression = target.rules.ExpressionOf(column.name);
+  if (expression == nullptr) return value;
+  std::string sql = "(" + *expression + ")";
+  for (size_t at = sql.find("$0"); at != std::string::npos; at = sql.find("$0", at + value.size())) {
+    sql.replace(at, 2, value);
+  }
+  return sql;
+}
+
+// " WHERE (r.c2::date > now() - interval '300000 ms') IS NOT FALSE AND NOT ...", for rows that are not too old.
+std::string RowsFilter(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                       std::string_view without) {
+  std::string sql;
+  for (const auto& [column, ms] : target.rules.deadlines) {
+    const auto cell = std::ranges::find(columns, table.Find(column).value_or(table.columns.size()));
+    if (cell == columns.end()) continue;
+    const std::string number = std::to_string(cell - columns.begin());
+    sql += (sql.empty() ? " WHERE (r.c" : " AND (r.c") + number + "::" + table.columns[*cell].type +
+           " > now() - interval '" + ms + " ms') IS NOT FALSE";
+  }
+  if (!without.empty()) sql += (sql.empty() ? " WHERE NOT " : " AND NOT ") + std::string(without);
+  return sql;
+}
+
+std::string RowOf(const std::vector<std::string>& columns, std::string_view of) {
+  std::string sql = "ROW(";
+  AppendJoined(sql, columns.size(), ", ", [&](size_t i) { return std::string(of) + QuotedIdentifier(columns[i]); });
   return sql + ")";
 }
 
 std::string ConflictClause(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
-                           bool replaces) {
+                           OnConflict on_conflict) {
   std::string sql = " ON CONFLICT (";
   AppendJoined(sql, target.key.size(), ", ", [&](size_t i) { return QuotedIdentifier(target.key[i]); });
   std::vector<std::string> updates;
@@ -44,15 +62,20 @@ std::string ConflictClause(const TargetTable& table, const PostgresTarget& targe
     if (one.generated || one.always_identity || std::ranges::find(target.key, one.name) != target.key.end()) return;
     updates.push_back(QuotedIdentifier(one.name) + " = EXCLUDED." + QuotedIdentifier(one.name));
   };
-  if (replaces) {
+  if (on_conflict == OnConflict::kReplace) {
     std::ranges::for_each(table.columns, update);
   } else {
     for (const size_t column : columns) update(table.columns[column]);
   }
-  if (updates.empty()) return sql + ") DO NOTHING";
+  if (updates.empty() || on_conflict == OnConflict::kNothing) return sql + ") DO NOTHING";
   sql += ") DO UPDATE SET ";
   AppendJoined(sql, updates.size(), ", ", [&](size_t i) { return updates[i]; });
-  if (!target.version_column.empty()) {
+  if (on_conflict == OnConflict::kReplace) return sql;
+  if (!target.rules.version_columns.empty()) {
+    const std::string there = RowOf(target.rules.version_columns, "t.");
+    sql += " WHERE " + there + " IS NULL OR " + there + (on_conflict == OnConflict::kUpdateSame ? " <= " : " < ") +
+           RowOf(target.rules.version_columns, "EXCLUDED.");
+  } else if (!target.version_column.empty()) {
     const std::string version = QuotedIdentifier(target.version_column);
     sql += " WHERE t." + version + " IS NULL OR t." + version + " <= EXCLUDED." + version;
   }
@@ -82,11 +105,11 @@ std::string MatchKey(const TargetTable& table, const PostgresTarget& target, std
 
 // Of an upsert of rows that lack needed columns.
 std::string FilledRows(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
-                       std::span<const size_t> lacked) {
+                       std::span<const size_t> lacked, std::string_view without) {
   std::string sql = "SELECT n.*";
   for (const size_t column : lacked) sql += ", o." + QuotedIdentifier(table.columns[column].name);
-  return sql + " FROM (" + CastRows(table, columns) + ") AS n LEFT JOIN " + table.name.Quoted() + " AS o ON " +
-         MatchKey(table, target, columns, "o.", "n.c");
+  return sql + " FROM (" + RowsSql(table, target, columns) + RowsFilter(table, target, columns, without) +
+         ") AS n LEFT JOIN " + table.name.Quoted() + " AS o ON " + MatchKey(table, target, columns, "o.", "n.c");
 }
 
 }  // namespace
@@ -178,30 +201,61 @@ Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name
   return answer.rows.at(0).at(0) == "t";
 }
 
+std::string RowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+  std::string sql = "SELECT ";
+  AppendJoined(sql, columns.size(), ", ", [&](size_t i) {
+    const std::string number = std::to_string(i);
+    return ValueSql(table.columns[columns[i]], target, number) + " AS c" + number;
+  });
+  sql += " FROM unnest(";
+  AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "$" + std::to_string(i + 1) + "::text[]"; });
+  sql += ") AS r(";
+  AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "c" + std::to_string(i); });
+  return sql + ")";
+}
+
+std::string ValuesSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                      const std::vector<std::string>& names) {
+  std::string sql;
+  AppendJoined(sql, names.size(), ", ", [&](size_t i) {
+    const auto cell = std::ranges::find(columns, *table.Find(names[i]));
+    return ValueSql(table.columns[*cell], target, std::to_string(cell - columns.begin()));
+  });
+  return sql;
+}
+
 std::string InsertSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
-                      bool replaces) {
+                      OnConflict on_conflict, std::string_view without) {
   std::vector<size_t> named(columns.begin(), columns.end());
   std::vector<size_t> lacked;
-  if (target.upsert && !replaces) lacked = LackedColumns(table, columns);
+  if (target.upsert && on_conflict != OnConflict::kReplace) lacked = LackedColumns(table, columns);
   named.insert(named.end(), lacked.begin(), lacked.end());
   std::string sql = "INSERT INTO " + table.name.Quoted() + " AS t (";
   AppendJoined(sql, named.size(), ", ", [&](size_t i) { return QuotedIdentifier(table.columns[named[i]].name); });
   sql += ") ";
   const auto identity = [&](size_t column) { return table.columns[column].always_identity; };
   if (std::ranges::any_of(columns, identity)) sql += "OVERRIDING SYSTEM VALUE ";
-  sql += lacked.empty() ? CastRows(table, columns) : FilledRows(table, target, columns, lacked);
-  if (target.upsert) sql += ConflictClause(table, target, columns, replaces);
+  sql += lacked.empty() ? RowsSql(table, target, columns) + RowsFilter(table, target, columns, without)
+                        : FilledRows(table, target, columns, lacked, without);
+  if (target.upsert) sql += ConflictClause(table, target, columns, on_conflict);
   return sql;
 }
 
 namespace {
 
 std::string DeletedRows(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
-  std::string sql = "(" + CastRows(table, columns) + ") AS d WHERE " + MatchKey(table, target, columns, "t.", "d.c");
-  if (columns.size() > target.key.size()) {
-    const std::string version = "t." + QuotedIdentifier(target.version_column);
-    sql += " AND (" + version + " IS NULL OR " + version + " <= d.c" + std::to_string(target.key.size()) + ")";
+  std::string sql =
+      "(" + RowsSql(table, target, columns) + ") AS d WHERE " + MatchKey(table, target, columns, "t.", "d.c");
+  if (columns.size() == target.key.size()) return sql;
+  if (!target.rules.version_columns.empty()) {
+    const std::string there = RowOf(target.rules.version_columns, "t.");
+    sql += " AND (" + there + " IS NULL OR " + there + " <= ROW(";
+    AppendJoined(sql, columns.size() - target.key.size(), ", ",
+                 [&](size_t i) { return "d.c" + std::to_string(target.key.size() + i); });
+    return sql + "))";
   }
+  const std::string version = "t." + QuotedIdentifier(target.version_column);
+  sql += " AND (" + version + " IS NULL OR " + version + " <= d.c" + std::to_string(target.key.size()) + ")";
   return sql;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -50,10 +51,23 @@ Result<std::optional<PostgresTableName>> FindTable(PostgresSession& session, con
 
 Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name);
 
-// `columns`: of `table`, those that the rows have; what they lack is left alone in a row that is there. `replaces`: it
-// gets its default instead. `target.key` is not empty if it is an upsert.
+// SELECT r.c0::bigint AS c0, ... FROM unnest($1::text[], ...) AS r(c0, ...)
+std::string RowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns);
+// "r.c0::bigint, ...": the columns `names`, all among `columns`, of these rows.
+std::string ValuesSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                      const std::vector<std::string>& names);
+
+// What an upsert does with a row that is there. What the new row lacks is left alone, or gets its default.
+enum class OnConflict : uint8_t {
+  kUpdate,      // unless its version forbids that
+  kUpdateSame,  // the same, but also one of the same version
+  kReplace,     // also what the new row lacks, and whatever the versions are
+  kNothing,
+};
+// `columns`: of `table`, those that the rows have. `target.key` is not empty if it is an upsert. Rows "r" for which the
+// condition `without` holds are left out.
 std::string InsertSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
-                      bool replaces = false);
+                      OnConflict on_conflict = OnConflict::kUpdate, std::string_view without = {});
 // `columns`: the key's, and then the version column if older deletions must not remove newer rows.
 std::string DeleteSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns);
 // Sets `emptied` to NULL where DeleteSql would delete.

@@ -74,9 +74,14 @@ Status PostgresTableWriter::SettleHeld() {
   return Insert(std::move(row));
 }
 
+bool PostgresTableWriter::HasVersion(const Waiting& row) const {
+  return row.deletes && row.columns.size() > target_.key.size();
+}
+
 bool PostgresTableWriter::BelongsToPass(Waiting& row) {
+  if (row.deletes && target_.rules.keeps_deleted) return false;
   // The row's own version decides, whatever comes behind it.
-  const bool versioned = row.deletes && row.columns.size() > target_.key.size();
+  const bool versioned = HasVersion(row);
   switch (pass_) {
     case PostgresPass::kArrival: return true;
     case PostgresPass::kUnlinked: {
@@ -119,7 +124,7 @@ Status PostgresTableWriter::Gather(Waiting row) {
   // A deletion stays, in front of the row that comes back.
   if (known != newest_.end() && !rows_[known->second].deletes) {
     Waiting& before = rows_[known->second];
-    if (target_.version_column.empty() && (row.deletes || row.columns == before.columns)) {
+    if (!target_.decided_by_server() && (row.deletes || row.columns == before.columns)) {
       before.superseded = true;
       row.replaces = row.replaces || before.replaces;
     } else {
@@ -142,6 +147,7 @@ Status PostgresTableWriter::SendGathered() {
     if (!row.superseded) rows.push_back(&row);
   }
   if (!rows.empty()) {
+    if (work_.deleted_keys.Keeps(target_)) WEIR_RETURN_IF_ERROR(work_.deleted_keys.Prepare());
     WEIR_RETURN_IF_ERROR(work_.care == PostgresWork::Care::kQuick ? Send(rows) : SendCarefully(rows));
   }
   newest_.clear();
@@ -179,7 +185,17 @@ Status PostgresTableWriter::SendCarefully(Rows rows) {
 
 std::string PostgresTableWriter::SqlFor(const Waiting& row) const {
   const TargetTable& table = cells_.table();
-  if (!row.deletes) return InsertSql(table, target_, row.columns, row.replaces);
+  if (!row.deletes) {
+    // In two steps: the first is for those that are not there, the second comes to what the first has written.
+    OnConflict on_conflict = refers_to_itself() ? OnConflict::kUpdateSame : OnConflict::kUpdate;
+    if (pass_ == PostgresPass::kUnlinked) on_conflict = OnConflict::kNothing;
+    if (row.replaces) on_conflict = OnConflict::kReplace;
+    std::string without;
+    if (!row.replaces && work_.deleted_keys.Keeps(target_)) {
+      without = work_.deleted_keys.DeletedSql(table, target_, row.columns);
+    }
+    return InsertSql(table, target_, row.columns, on_conflict, without);
+  }
   if (pass_ == PostgresPass::kUnlink) return EmptySql(table, target_, row.columns, self_columns_);
   return DeleteSql(table, target_, row.columns);
 }
@@ -216,6 +232,11 @@ PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) co
     }
     statements.first.push_back(group.front());
     statements.rows.push_back(group.size());
+    if (pass_ == PostgresPass::kUnlink || !HasVersion(*group.front()) || !work_.deleted_keys.Keeps(target_)) continue;
+    statements.list.push_back({.sql = work_.deleted_keys.RememberSql(cells_.table(), target_, group.front()->columns),
+                               .parameters = statements.list.back().parameters});
+    statements.first.push_back(nullptr);
+    statements.rows.push_back(0);
   }
   return statements;
 }
@@ -223,11 +244,14 @@ PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) co
 void PostgresTableWriter::Count(const Statements& statements, std::span<const PostgresAnswer> answers) {
   if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return;
   for (size_t i = 0; i < statements.first.size(); ++i) {
+    if (statements.first[i] == nullptr) continue;
     const uint64_t affected = answers[i].affected;
     const bool deletes = statements.first[i]->deletes;
     if (deletes) counts_.deletes += affected;
-    if (!deletes) counts_.upserts += target_.version_column.empty() ? statements.rows[i] : affected;
-    if (!deletes && !target_.version_column.empty()) counts_.conflicts += statements.rows[i] - affected;
+    // A row that has only its key is not touched again, which is no conflict.
+    const bool decided = target_.decided_by_server();
+    if (!deletes) counts_.upserts += decided ? affected : statements.rows[i];
+    if (!deletes && decided) counts_.conflicts += statements.rows[i] - affected;
   }
 }
 

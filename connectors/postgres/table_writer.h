@@ -22,6 +22,7 @@
 #include "connectors/format/json_reader.h"
 #include "connectors/postgres/client.h"
 #include "connectors/postgres/dead_letters.h"
+#include "connectors/postgres/deleted_keys.h"
 #include "connectors/postgres/options.h"
 #include "connectors/postgres/row_cells.h"
 #include "connectors/postgres/segment.h"
@@ -37,6 +38,7 @@ struct PostgresWork {
   const PostgresPolicies& policies;
   Care care;
   PostgresDeadLetters& dead_letters;
+  PostgresDeletedKeys& deleted_keys;
 };
 
 // Where a transaction's rows are ordered by foreign keys, they are read once for each of these that its tables need.
@@ -89,7 +91,7 @@ class PostgresTableWriter {
   // The arrays behind a statement's parameters.
   struct Statements {
     std::vector<PostgresStatement> list;
-    std::vector<const Waiting*> first;  // of the rows of each
+    std::vector<const Waiting*> first;  // of the rows of each; null: it writes none of the table
     std::vector<size_t> rows;           // how many
     std::deque<std::vector<PostgresCell>> arrays;
   };
@@ -110,6 +112,7 @@ class PostgresTableWriter {
   Status SendCarefully(Rows rows);
   Statements StatementsFor(Rows rows) const;
   std::string SqlFor(const Waiting& row) const;
+  bool HasVersion(const Waiting& row) const;  // a deletion
   void Count(const Statements& statements, std::span<const PostgresAnswer> answers);
   Status Refuse(const Waiting& row, const PostgresRefusal& refusal);
 

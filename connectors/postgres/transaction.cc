@@ -5,6 +5,7 @@
 #include "base/fault_site.h"
 #include "base/log.h"
 #include "connectors/postgres/dead_letters.h"
+#include "connectors/postgres/deleted_keys.h"
 #include "connectors/postgres/table_writer.h"
 
 namespace weir::connectors {
@@ -22,11 +23,13 @@ Status WriteInTransaction(PostgresSession& session, const PostgresPolicies& poli
   const auto run = [&](PostgresWork::Care care) -> Status {
     WEIR_RETURN_IF_ERROR(transaction.begin());
     PostgresDeadLetters dead_letters(session, policies);
-    PostgresWork work{session, policies, care, dead_letters};
+    PostgresDeletedKeys deleted_keys(session, policies);
+    PostgresWork work{session, policies, care, dead_letters, deleted_keys};
     PostgresApply apply(work);
     const Status written = apply.Run(transaction.read);
     if (!written.ok() && transaction.metrics != nullptr) apply.CountErrorInto(*transaction.metrics);
     WEIR_RETURN_IF_ERROR(written);
+    WEIR_RETURN_IF_ERROR(deleted_keys.Sweep());
     if (transaction.end) WEIR_RETURN_IF_ERROR(transaction.end());
     FAULT_SITE("postgres.before-commit");
     WEIR_RETURN_IF_ERROR(Do(session, "COMMIT"));

@@ -29,6 +29,13 @@ RawValue List(const std::vector<std::string>& texts) {
   return value;
 }
 
+RawValue Object(Definition members) {
+  RawValue value;
+  value.kind = RawKind::kObject;
+  value.members = std::move(members);
+  return value;
+}
+
 std::vector<std::string> ProblemsOf(const Definition& definition, operators::Options* options) {
   const auto factory = connectors::NewLibpqClientFactory();
   const operators::SinkType type = connectors::PostgresSinkType(*factory);

@@ -22,6 +22,7 @@ namespace weir::postgres_test {
 using Definition = std::vector<std::pair<std::string, operators::RawValue>>;
 operators::RawValue Text(std::string text);
 operators::RawValue List(const std::vector<std::string>& texts);
+operators::RawValue Object(Definition members);
 // One line a problem.
 std::vector<std::string> ProblemsOf(const Definition& definition, operators::Options* options = nullptr);
 

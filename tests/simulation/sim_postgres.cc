@@ -261,6 +261,7 @@ void SimPostgres::ApplyTo(Table& table, const Write& write) {
     std::erase_if(table.rows, same);
     return;
   }
+  if (write.only_new && std::ranges::any_of(table.rows, same)) return;
   if (write.only_there && std::ranges::none_of(table.rows, same)) return;
   const auto found = write.key.empty() ? table.rows.end() : std::ranges::find_if(table.rows, same);
   if (found == table.rows.end()) {

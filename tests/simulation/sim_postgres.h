@@ -68,6 +68,7 @@ class SimPostgres {
     std::string table;
     bool deletes = false;
     bool only_there = false;       // no new row
+    bool only_new = false;         // no row that is there
     std::vector<std::string> key;  // columns by which a row is found; empty: a new one
     Row row;
   };

@@ -95,7 +95,7 @@ SimPostgres::Answer SimPostgres::RunInsert(Backend& backend, const PostgresState
   const size_t count = statement.parameters.front().array.size();
   std::set<std::vector<Cell>> seen;
   for (size_t i = 0; i < count; ++i) {
-    Write write{.table = table, .key = key, .row = {}};
+    Write write{.table = table, .only_new = sql.contains("DO NOTHING"), .key = key, .row = {}};
     for (const std::string& column : updated) write.row[column] = std::nullopt;
     for (size_t c = 0; c < columns.size(); ++c) write.row[columns[c]] = Copy(statement.parameters[c].array[i]);
     std::vector<Cell> key_cells;
