@@ -74,6 +74,37 @@ std::vector<OptionSpec> PostgresConnectionOptionSpecs() {
   };
 }
 
+std::vector<OptionSpec> PostgresTablesOptionSpecs() {
+  return {
+      {.name = "tables",
+       .type = OptionType::kObjectMap,
+       .doc = "With table-column: what is special about a table, by the name that rows have.",
+       .members = PostgresTableRulesSpecs()},
+      {.name = "on-missing-table",
+       .type = OptionType::kEnum,
+       .default_text = "fail",
+       .doc = "With table-column: what to do with a row whose table is not there: fail, put it into dead-letter-table, "
+              "or ignore it. The same for all sinks of a job on one database.",
+       .choices = {"fail", "dead-letter", "ignore"}},
+      {.name = "ordering",
+       .type = OptionType::kEnum,
+       .doc = "foreign-keys: within a transaction first what is inserted and updated, referenced tables before those "
+              "that refer to them, then what is deleted, the other way round. arrival: as the rows come. Default: "
+              "foreign-keys with table-column, otherwise arrival. The same for all sinks of a job on one database.",
+       .choices = {"foreign-keys", "arrival"}},
+      {.name = "deleted-retention",
+       .type = OptionType::kDuration,
+       .doc = "How long table weir_deleted, beside weir_markers, remembers keys that were deleted by a row with a "
+              "version, so that an older row never comes back; 0: not at all. Default: 24h with table-column, "
+              "otherwise 0. The same for all sinks of a job on one database.",
+       .min = 0},
+      {.name = "frontier",
+       .type = OptionType::kBool,
+       .doc = "With delivery exactly-once: the column frontier of weir_markers shows the time up to which the source "
+              "has been applied, in the transaction that does so. Default: true with table-column."},
+  };
+}
+
 }  // namespace
 
 Result<PostgresTableName> PostgresTableName::Parse(std::string_view text) {
@@ -113,11 +144,8 @@ std::string PostgresTableName::Quoted() const { return QuotedIdentifier(schema) 
 std::vector<OptionSpec> PostgresSinkOptionSpecs() {
   std::vector<OptionSpec> specs = PostgresConnectionOptionSpecs();
   for (OptionSpec& spec : PostgresTargetOptionSpecs()) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : PostgresTablesOptionSpecs()) specs.push_back(std::move(spec));
   const std::vector<OptionSpec> more = {
-      {.name = "tables",
-       .type = OptionType::kObjectMap,
-       .doc = "With table-column: what is special about a table, by the name that rows have.",
-       .members = PostgresTableRulesSpecs()},
       {.name = "delivery",
        .type = OptionType::kEnum,
        .default_text = "exactly-once",
@@ -143,28 +171,6 @@ std::vector<OptionSpec> PostgresSinkOptionSpecs() {
               "the same transaction; without it such a row stops the job. The same for all sinks of a job on one "
               "database.",
        .min = 1},
-      {.name = "on-missing-table",
-       .type = OptionType::kEnum,
-       .default_text = "fail",
-       .doc = "With table-column: what to do with a row whose table is not there: fail, put it into dead-letter-table, "
-              "or ignore it. The same for all sinks of a job on one database.",
-       .choices = {"fail", "dead-letter", "ignore"}},
-      {.name = "ordering",
-       .type = OptionType::kEnum,
-       .doc = "foreign-keys: within a transaction first what is inserted and updated, referenced tables before those "
-              "that refer to them, then what is deleted, the other way round. arrival: as the rows come. Default: "
-              "foreign-keys with table-column, otherwise arrival. The same for all sinks of a job on one database.",
-       .choices = {"foreign-keys", "arrival"}},
-      {.name = "deleted-retention",
-       .type = OptionType::kDuration,
-       .doc = "How long table weir_deleted, beside weir_markers, remembers keys that were deleted by a row with a "
-              "version, so that an older row never comes back; 0: not at all. Default: 24h with table-column, "
-              "otherwise 0. The same for all sinks of a job on one database.",
-       .min = 0},
-      {.name = "frontier",
-       .type = OptionType::kBool,
-       .doc = "With delivery exactly-once: the column frontier of weir_markers shows the time up to which the source "
-              "has been applied, in the transaction that does so. Default: true with table-column."},
       {.name = "marker-schema",
        .type = OptionType::kString,
        .default_text = "public",
