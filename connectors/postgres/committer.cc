@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "base/check.h"
@@ -200,19 +202,24 @@ Status PostgresCommitter::Transact(const Marker& marker, std::span<const Committ
 }
 
 Status PostgresCommitter::ReadSegments(std::span<const Committable> committables, const TakeSegmentRow& take) {
-  std::optional<operators::EventTime> least;
+  // An older segment of a writer may be among them, of a checkpoint that was given up.
+  std::map<std::pair<std::string, uint64_t>, operators::EventTime> newest;  // by sink and subtask
   for (const Committable& segment : committables) {
     const auto take_of_sink = [&](const SegmentRow& row) {
       SegmentRow of_sink = row;
       of_sink.uid = segment.uid;
       return take(of_sink);
     };
-    std::optional<operators::EventTime> frontier;
+    std::optional<SegmentFrontier> frontier;
     const std::string path = JoinPath(context_.output_folder, segment.segment);
     WEIR_RETURN_IF_ERROR(ReadPostgresSegment(*context_.file_system, path, take_of_sink, &frontier));
-    if (frontier.has_value()) least = std::min(least.value_or(*frontier), *frontier);
+    if (!frontier.has_value()) continue;
+    operators::EventTime& time = newest[{segment.uid, frontier->subtask}];
+    time = std::max(time, frontier->time);
   }
-  frontier_ = least == operators::EventTime::Min() ? std::nullopt : least;
+  frontier_.reset();
+  if (!newest.empty()) frontier_ = std::ranges::min(newest | std::views::values);
+  if (frontier_ == operators::EventTime::Min()) frontier_.reset();
   return {};
 }
 

@@ -40,7 +40,7 @@ class PostgresFrameReader final : public SegmentFrames {
     return {};
   }
   bool ended() const override { return ended_; }
-  const std::optional<EventTime>& frontier() const { return frontier_; }
+  const std::optional<SegmentFrontier>& frontier() const { return frontier_; }
 
  private:
   // Target and columns of rows.
@@ -57,7 +57,7 @@ class PostgresFrameReader final : public SegmentFrames {
       case 'U': return ReadShape(bytes);
       case 'E': return ReadTime(bytes, time_);
       case 'R': return ReadRow(bytes);
-      case 'W': return ReadTime(bytes, frontier_.emplace());
+      case 'W': return ReadFrontier(bytes);
       case 'S': ended_ = true; return true;
       default: return Error(Status::Corruption("a frame of unknown kind"));
     }
@@ -96,6 +96,13 @@ class PostgresFrameReader final : public SegmentFrames {
     return ReadName(bytes, rules.extras_column) && ReadPairs(bytes, rules.renames) && ReadNames(bytes, rules.ignored) &&
            ReadPairs(bytes, rules.expressions) && ReadNames(bytes, rules.version_columns) &&
            ReadPairs(bytes, rules.deadlines);
+  }
+  bool ReadFrontier(std::string_view& bytes) {
+    const std::optional<uint64_t> subtask = ReadVarint(bytes);
+    SegmentFrontier frontier{.subtask = subtask.value_or(0)};
+    if (!subtask.has_value() || !ReadTime(bytes, frontier.time)) return false;
+    frontier_ = frontier;
+    return true;
   }
   bool ReadTarget(std::string_view& bytes) {
     PostgresTarget target;
@@ -158,7 +165,7 @@ class PostgresFrameReader final : public SegmentFrames {
   Shape other_;                   // of a later one
   const Shape* shape_ = &other_;  // of the next row
   EventTime time_;
-  std::optional<EventTime> frontier_;
+  std::optional<SegmentFrontier> frontier_;
   std::vector<SegmentValue> values_;
   bool ended_ = false;
 };
@@ -258,9 +265,10 @@ void AppendSegmentTime(std::string& out, EventTime time) {
   AppendTime(out, time);
 }
 
-void AppendSegmentFrontier(std::string& out, EventTime time) {
+void AppendSegmentFrontier(std::string& out, const SegmentFrontier& frontier) {
   out += 'W';
-  AppendTime(out, time);
+  AppendVarint(out, frontier.subtask);
+  AppendTime(out, frontier.time);
 }
 
 Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row, std::span<const size_t> columns,
@@ -297,7 +305,7 @@ Status ReadPostgresRows(std::string_view frames, const TakeSegmentRow& take) {
 }
 
 Status ReadPostgresSegment(FileSystem& fs, const std::string& path, const TakeSegmentRow& take,
-                           std::optional<EventTime>* frontier) {
+                           std::optional<SegmentFrontier>* frontier) {
   PostgresFrameReader frames(take);
   WEIR_RETURN_IF_ERROR(ReadSegmentFile(fs, path, frames));
   if (frontier != nullptr) *frontier = frames.frontier();

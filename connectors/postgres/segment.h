@@ -15,7 +15,7 @@
 //   'R' kind value...                             a row, kind 0..3 for +I -U +U -D; a value for each column:
 //                                                 0 absent, 1 NULL, 2n + 2 and n bytes of text as PostgreSQL reads
 //                                                 it, 2n + 3 if that text is JSON as it stands (a number, say)
-//   'W' time                                      every row at or below this time is in this file or an older one of
+//   'W' subtask time                              every row at or below this time is in this file or an older one of
 //                                                 its writer; an event time without a row: not known yet
 //   'S'                                           end
 //
@@ -38,6 +38,12 @@
 
 namespace weir::connectors {
 
+struct SegmentFrontier {
+  uint64_t subtask = 0;  // of its writer
+  operators::EventTime time = {};
+  friend bool operator==(const SegmentFrontier&, const SegmentFrontier&) = default;
+};
+
 inline constexpr size_t kSegmentShapesMax = 1024;  // C frames that a U may name
 
 void AppendSegmentTarget(std::string& out, const PostgresTarget& target);
@@ -48,7 +54,7 @@ void AppendSegmentTime(std::string& out, operators::EventTime time);
 // text with a null character.
 Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row, std::span<const size_t> columns,
                         bool any_text);
-void AppendSegmentFrontier(std::string& out, operators::EventTime time);
+void AppendSegmentFrontier(std::string& out, const SegmentFrontier& frontier);
 void AppendPostgresSegmentEnd(std::string& out);
 
 // A value as PostgreSQL reads it: bytes as \x0a1b, numbers with their exact digits, dates and times as it prints them.
@@ -70,10 +76,10 @@ struct SegmentRow {
 using TakeSegmentRow = std::function<Status(const SegmentRow& row)>;
 
 // Gives the rows of the file `path` to `take` in order; what they point to is valid during the call. Stops at its first
-// error, which comes back. Corruption names the file and the byte. Blocks: a committer's thread. The time of its W
-// frame goes to `frontier`.
+// error, which comes back. Corruption names the file and the byte. Blocks: a committer's thread. Its W frame
+// goes to `frontier`.
 Status ReadPostgresSegment(FileSystem& fs, const std::string& path, const TakeSegmentRow& take,
-                           std::optional<operators::EventTime>* frontier = nullptr);
+                           std::optional<SegmentFrontier>* frontier = nullptr);
 // The same for frames in memory, which end without 'S'.
 Status ReadPostgresRows(std::string_view frames, const TakeSegmentRow& take);
 

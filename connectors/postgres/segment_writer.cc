@@ -17,6 +17,7 @@ PostgresSegmentWriter::PostgresSegmentWriter(PostgresSinkOptions options, std::s
 PostgresSegmentWriter::~PostgresSegmentWriter() = default;
 
 Status PostgresSegmentWriter::Open(operators::WriterContext& context) {
+  subtask_ = context.subtask;
   output_ = std::make_unique<SegmentOutput>(system_, context);
   check_ = std::make_unique<PostgresTargetCheck>(options_, factory_, context);
   return {};
@@ -59,7 +60,7 @@ Result<bool> PostgresSegmentWriter::ReadyForBarrier() {
   WEIR_RETURN_IF_ERROR(FirstError());
   // Each writer says at each barrier how far it is, also that it does not know: the frontier is the least of them.
   if (options_.frontier && !told_frontier_ && !output_->sealing()) {
-    AppendSegmentFrontier(output_->text(), frontier_);
+    AppendSegmentFrontier(output_->text(), {subtask_, frontier_});
     output_->Added(0);
     told_frontier_ = true;
   }

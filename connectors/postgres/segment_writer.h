@@ -36,6 +36,7 @@ class PostgresSegmentWriter final : public operators::SinkWriter {
   const PostgresSinkOptions options_;
   const std::string system_;
   PostgresClientFactory& factory_;
+  uint32_t subtask_ = 0;
 
   // The task's thread only.
   PostgresRowFrames frames_;

@@ -115,6 +115,18 @@ TEST_P(PostgresTablesConformanceTest, TheFrontierIsTheLeastOfItsWritersAndNeverF
   EXPECT_EQ(Frontier(), "2000.0000000007");
 }
 
+TEST_P(PostgresTablesConformanceTest, TheFrontierOfACheckpointThatWasGivenUpDoesNotHoldTheNextBack) {
+  CreateFamily();
+  const auto job = Started(2);
+  for (size_t subtask = 0; subtask < 2; ++subtask) ASSERT_EQ(job->Watermark({1000, 0}, subtask).ToString(), "ok");
+  auto sealed = *job->Seal();
+  for (size_t subtask = 0; subtask < 2; ++subtask) ASSERT_EQ(job->Watermark({2000, 0}, subtask).ToString(), "ok");
+  const auto more = *job->Seal();
+  sealed.insert(sealed.end(), more.begin(), more.end());
+  ASSERT_EQ(job->Apply(sealed).ToString(), "ok");
+  EXPECT_EQ(Frontier(), "2000.0000000000");
+}
+
 TEST_P(PostgresTablesConformanceTest, AnotherStorageBeginsTheFrontierAnew) {
   CreateFamily();
   auto job = Started(1);

@@ -64,21 +64,21 @@ TEST_F(PostgresSegmentTest, RowsNameTheirTablesAndEachTableIsNamedOnce) {
   const size_t first = bytes.size();
   ASSERT_TRUE(frames.Append(one, bytes).has_value());
   EXPECT_LT(bytes.size() - first, 20U) << "the second time by number";
-  AppendSegmentFrontier(bytes, {1'700'000'000'000'000'000, 7});
+  AppendSegmentFrontier(bytes, {3, {1'700'000'000'000'000'000, 7}});
   AppendPostgresSegmentEnd(bytes);
   std::vector<std::string> rows;
   ASSERT_EQ(Read(bytes, rows).ToString(), "ok");
   const std::vector<std::string> expected = {"s.a() +I n=1", "s.B2() +I n=2", "s.a() -D n=3"};
   EXPECT_EQ(std::vector<std::string>(rows.begin(), rows.begin() + 3), expected);
   EXPECT_EQ(std::vector<std::string>(rows.begin() + 3, rows.end()), expected);
-  std::optional<operators::EventTime> frontier;
+  std::optional<SegmentFrontier> frontier;
   PostgresTarget of_b;
   const auto take = [&](const SegmentRow& row) {
     if (row.target.table.table == "B2") of_b = row.target;
     return Status::Ok();
   };
   ASSERT_EQ(ReadPostgresSegment(fs_, "/segment", take, &frontier).ToString(), "ok");
-  EXPECT_EQ(frontier, (operators::EventTime{1'700'000'000'000'000'000, 7}));
+  EXPECT_EQ(frontier, (SegmentFrontier{3, {1'700'000'000'000'000'000, 7}}));
   PostgresTableRules rules = columns.tables["b"];
   rules.table.clear();
   EXPECT_EQ(of_b.rules, rules);
