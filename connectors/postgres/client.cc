@@ -27,6 +27,10 @@ bool IsRowRefusal(const PostgresRefusal& refusal) {
          refusal.sqlstate == "21000";
 }
 
+bool IsCatalogueRefusal(const PostgresRefusal& refusal) {
+  return refusal.sqlstate == "42P01" || refusal.sqlstate == "42703";
+}
+
 std::string RefusalText(const PostgresRefusal& refusal) {
   std::string text = "ERROR " + refusal.sqlstate + ": " + refusal.message;
   if (!refusal.detail.empty()) text += "; " + refusal.detail;

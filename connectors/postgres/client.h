@@ -96,6 +96,8 @@ class PostgresClientFactory {
 StatusCode CodeOfSqlState(std::string_view sqlstate);
 // True if a row's values are to blame: 22, 23, 44, P0001, and 21000 (a key twice in one statement).
 bool IsRowRefusal(const PostgresRefusal& refusal);
+// True if a table or column is not what the catalogue said just before: 42P01, 42703.
+bool IsCatalogueRefusal(const PostgresRefusal& refusal);
 // "ERROR 23505: duplicate key value ...; Key (id)=(5) already exists.; table public.t, constraint t_pkey"
 std::string RefusalText(const PostgresRefusal& refusal);
 

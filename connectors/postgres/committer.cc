@@ -1,10 +1,14 @@
 #include "connectors/postgres/committer.h"
 
+#include <algorithm>
 #include <charconv>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "connectors/format/hlc.h"
 #include "connectors/postgres/segment.h"
 #include "connectors/postgres/sql.h"
 #include "connectors/postgres/transaction.h"
@@ -89,10 +93,26 @@ Status PostgresCommitter::MakeMarkerTable() {
   if (there) return {};
   const Status made = Do("CREATE TABLE IF NOT EXISTS " + markers_ +
                          " (job text PRIMARY KEY, storage text, attempt text, number bigint, id text, owner uuid, "
-                         "backend integer, backend_start timestamptz, written timestamptz)");
+                         "backend integer, backend_start timestamptz, written timestamptz, frontier numeric(30,10))");
   if (made.ok()) return {};
   const Result<bool> there_now = TableExists(*session_, marker_name_);
   return there_now.value_or(false) ? Status::Ok() : made.WithContext("table " + marker_name_.ToString());
+}
+
+Status PostgresCommitter::MakeFrontierColumn() {
+  WEIR_ASSIGN_OR_RETURN(const TargetTable table, LoadTargetTable(*session_, marker_name_));
+  has_frontier_ = table.Find("frontier").has_value();
+  if (has_frontier_ || !options_.frontier) return {};
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.fence_timeout).count();
+  const std::vector<PostgresStatement> statements = {
+      {"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"},
+      {"SET LOCAL lock_timeout = " + std::to_string(ms)},
+      {"ALTER TABLE " + markers_ + " ADD COLUMN IF NOT EXISTS frontier numeric(30,10)"},
+      {"COMMIT"}};
+  const auto added = session_->Execute(statements);
+  if (!added.has_value()) return added.error().WithContext("table " + marker_name_.ToString());
+  has_frontier_ = true;
+  return {};
 }
 
 // From the owner just read to a new one: what a lost session has sent to do the same comes too late, whenever it is
@@ -145,7 +165,8 @@ Status PostgresCommitter::Fence() {
       const Status taken = TakeRow();
       constexpr char kLockNotAvailable[] = "55P03";
       const std::string state = session_->refusal().sqlstate;
-      if (taken.ok() || state != kLockNotAvailable) return taken;
+      if (taken.ok()) return MakeFrontierColumn();
+      if (state != kLockNotAvailable) return taken;
       WEIR_RETURN_IF_ERROR(Do("ROLLBACK"));
       if (i == kFenceTries) {
         return Status::Unavailable("another session holds the row of job " + context_.job + " in table " +
@@ -170,17 +191,46 @@ Status PostgresCommitter::Apply(const Marker& marker, std::span<const Committabl
 // Whatever fails in the end, the session is of no more use: the next fence makes a new one.
 Status PostgresCommitter::Transact(const Marker& marker, std::span<const Committable> committables) {
   if (session_ == nullptr || owner_.empty()) return Status::Unavailable("the session to PostgreSQL was lost");
-  const auto begin = [&] { return ChangeMarker(marker); };
-  const auto read = [&](const TakeSegmentRow& take) -> Status {
-    for (const Committable& segment : committables) {
-      const std::string path = JoinPath(context_.output_folder, segment.segment);
-      WEIR_RETURN_IF_ERROR(ReadPostgresSegment(*context_.file_system, path, take));
-    }
-    return {};
-  };
-  Status status = WriteInTransaction(*session_, options_.policies, begin, read);
+  const Status status =
+      WriteInTransaction(*session_, options_.policies,
+                         {.begin = [&] { return ChangeMarker(marker); },
+                          .read = [&](const TakeSegmentRow& take) { return ReadSegments(committables, take); },
+                          .end = [this] { return RaiseFrontier(); },
+                          .metrics = context_.metrics});
   if (!status.ok()) session_ = nullptr;
   return status;
+}
+
+Status PostgresCommitter::ReadSegments(std::span<const Committable> committables, const TakeSegmentRow& take) {
+  // An older segment of a writer may be among them, of a checkpoint that was given up.
+  std::map<std::pair<std::string, uint64_t>, operators::EventTime> newest;  // by sink and subtask
+  for (const Committable& segment : committables) {
+    const auto take_of_sink = [&](const SegmentRow& row) {
+      SegmentRow of_sink = row;
+      of_sink.uid = segment.uid;
+      return take(of_sink);
+    };
+    std::optional<SegmentFrontier> frontier;
+    const std::string path = JoinPath(context_.output_folder, segment.segment);
+    WEIR_RETURN_IF_ERROR(ReadPostgresSegment(*context_.file_system, path, take_of_sink, &frontier));
+    if (!frontier.has_value()) continue;
+    operators::EventTime& time = newest[{segment.uid, frontier->subtask}];
+    time = std::max(time, frontier->time);
+  }
+  frontier_.reset();
+  if (!newest.empty()) frontier_ = std::ranges::min(newest | std::views::values);
+  if (frontier_ == operators::EventTime::Min()) frontier_.reset();
+  return {};
+}
+
+Status PostgresCommitter::RaiseFrontier() {
+  if (!frontier_.has_value() || !has_frontier_) return {};
+  std::string time;
+  AppendHlc(*frontier_, time);
+  const auto raised = session_->ExecuteOne(
+      {.sql = "UPDATE " + markers_ + " SET frontier = greatest(frontier, $2::numeric) WHERE job = $1",
+       .parameters = {PostgresParameter::Text(context_.job), PostgresParameter::Text(time)}});
+  return raised.has_value() ? Status::Ok() : raised.error();
 }
 
 Status PostgresCommitter::ChangeMarker(const Marker& marker) {
@@ -188,10 +238,13 @@ Status PostgresCommitter::ChangeMarker(const Marker& marker) {
   const std::string attempt = marker.attempt.ToString();
   const std::string number = std::to_string(marker.checkpoint.number);
   const std::string id = marker.checkpoint.id.ToString();
+  // What another storage has reached says nothing of ours.
+  const std::string frontier = has_frontier_ ? ", frontier = CASE WHEN storage = $3 THEN frontier END" : "";
   const std::vector<PostgresStatement> statements = {
       {"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"},
-      {.sql = "UPDATE " + markers_ +
-              " SET storage = $3, attempt = $4, number = $5::bigint, id = $6, written = now() "
+      {.sql = "UPDATE " + markers_ + " SET storage = $3, attempt = $4, number = $5::bigint, id = $6, written = now()" +
+              frontier +
+              " "
               "WHERE job = $1 AND owner = $2::uuid",
        .parameters = {PostgresParameter::Text(context_.job), PostgresParameter::Text(owner_),
                       PostgresParameter::Text(storage), PostgresParameter::Text(attempt),

@@ -19,6 +19,7 @@
 #include "checkpoint/committer.h"
 #include "connectors/postgres/client.h"
 #include "connectors/postgres/options.h"
+#include "connectors/postgres/segment.h"
 #include "operators/sink.h"
 
 namespace weir::connectors {
@@ -42,21 +43,28 @@ class PostgresCommitter final : public checkpoint::Committer {
   Status Connect();  // if there is no session
   Result<std::optional<checkpoint::Marker>> FindMarker();
   Status MakeMarkerTable();
+  // An older release made the table without it.
+  Status MakeFrontierColumn();
   // In one transaction: the row is there and ours.
   Status TakeRow();
   // Ends the session of the row's owner, if it is still there.
   Status EndOwner();
   Status Transact(const checkpoint::Marker& marker, std::span<const checkpoint::Committable> committables);
   Status ChangeMarker(const checkpoint::Marker& marker);
+  // Gives the segments' rows to `take`; the least of their frontiers, if all know one, is in frontier_ then.
+  Status ReadSegments(std::span<const checkpoint::Committable> committables, const TakeSegmentRow& take);
+  Status RaiseFrontier();
   Status Do(std::string sql);
 
   const PostgresSinkOptions options_;
   PostgresClientFactory& factory_;
   const operators::CommitterContext context_;
   const PostgresTableName marker_name_;
-  const std::string markers_;                 // the same, quoted
-  std::unique_ptr<PostgresSession> session_;  // null: to be made; never within a transaction between two calls
-  std::string owner_;                         // what Fence wrote over the same session; empty: not fenced
+  const std::string markers_;                     // the same, quoted
+  std::unique_ptr<PostgresSession> session_;      // null: to be made; never within a transaction between two calls
+  std::string owner_;                             // what Fence wrote over the same session; empty: not fenced
+  bool has_frontier_ = false;                     // the table has the column; known by the fence
+  std::optional<operators::EventTime> frontier_;  // of what was read last
 };
 
 }  // namespace weir::connectors

@@ -17,11 +17,13 @@ constexpr int kTries = 3;
 PostgresDirectWriter::PostgresDirectWriter(PostgresSinkOptions options, PostgresClientFactory& factory)
     : options_(std::move(options)),
       factory_(factory),
-      frames_(options_.target, options_.policies.dead_letters.has_value()) {}
+      frames_(options_.target, options_.columns, options_.policies.dead_letters.has_value()) {}
 
 PostgresDirectWriter::~PostgresDirectWriter() = default;
 
 Status PostgresDirectWriter::Open(operators::WriterContext& context) {
+  uid_ = context.uid;
+  if (context.metrics != nullptr) metrics_ = &context.metrics->named;
   done_ = std::make_unique<Mailbox<Done>>(*context.wakeup);
   worker_ = context.workers->NewWorker("postgres-" + std::to_string(context.subtask));
   return {};
@@ -93,8 +95,14 @@ Status PostgresDirectWriter::TryWriteRows(const std::string& frames) {
     const auto begun = session_->ExecuteOne({"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"});
     return begun.has_value() ? Status::Ok() : begun.error();
   };
-  return WriteInTransaction(*session_, options_.policies, begin,
-                            [&frames](const TakeSegmentRow& take) { return ReadPostgresRows(frames, take); });
+  const auto read = [&](const TakeSegmentRow& take) {
+    return ReadPostgresRows(frames, [&](const SegmentRow& row) {
+      SegmentRow ours = row;
+      ours.uid = uid_;
+      return take(ours);
+    });
+  };
+  return WriteInTransaction(*session_, options_.policies, {.begin = begin, .read = read, .metrics = metrics_});
 }
 
 }  // namespace weir::connectors

@@ -45,6 +45,8 @@ class PostgresDirectWriter final : public operators::SinkWriter {
   // Set once.
   const PostgresSinkOptions options_;
   PostgresClientFactory& factory_;
+  std::string uid_;
+  operators::NamedMetrics* metrics_ = nullptr;  // synchronises itself; null: nobody looks
 
   // The task's thread only.
   PostgresRowFrames frames_;

@@ -16,10 +16,24 @@ std::vector<OptionSpec> PostgresTargetOptionSpecs() {
   return {
       {.name = "table",
        .type = OptionType::kString,
-       .required = true,
        .doc =
            "The table to write, schema.table or a table of schema public; it must exist. Case sensitive; a part with "
-           "a dot is written in double quotes."},
+           "a dot is written in double quotes. Either this or table-column."},
+      {.name = "table-column",
+       .type = OptionType::kString,
+       .doc = "Instead of table: the column in which each row names its table, without a schema. Names of tables and "
+              "columns match without regard to case where none is the same to the letter.",
+       .min = 1},
+      {.name = "schema",
+       .type = OptionType::kString,
+       .doc = "With table-column: the schema in which the tables are. Default: public.",
+       .min = 1},
+      {.name = "without-columns", .type = OptionType::kStringList, .doc = "Columns of the rows that are not written."},
+      {.name = "key-column",
+       .type = OptionType::kString,
+       .doc = "With table-column: a column of the rows with the key as a JSON array, in the order of the table's "
+              "primary key. A deletion that lacks the key's columns takes them from there. It is not written.",
+       .min = 1},
       {.name = "mode",
        .type = OptionType::kEnum,
        .default_text = "upsert",
@@ -60,6 +74,37 @@ std::vector<OptionSpec> PostgresConnectionOptionSpecs() {
   };
 }
 
+std::vector<OptionSpec> PostgresTablesOptionSpecs() {
+  return {
+      {.name = "tables",
+       .type = OptionType::kObjectMap,
+       .doc = "With table-column: what is special about a table, by the name that rows have.",
+       .members = PostgresTableRulesSpecs()},
+      {.name = "on-missing-table",
+       .type = OptionType::kEnum,
+       .default_text = "fail",
+       .doc = "With table-column: what to do with a row whose table is not there: fail, put it into dead-letter-table, "
+              "or ignore it. The same for all sinks of a job on one database.",
+       .choices = {"fail", "dead-letter", "ignore"}},
+      {.name = "ordering",
+       .type = OptionType::kEnum,
+       .doc = "foreign-keys: within a transaction first what is inserted and updated, referenced tables before those "
+              "that refer to them, then what is deleted, the other way round. arrival: as the rows come. Default: "
+              "foreign-keys with table-column, otherwise arrival. The same for all sinks of a job on one database.",
+       .choices = {"foreign-keys", "arrival"}},
+      {.name = "deleted-retention",
+       .type = OptionType::kDuration,
+       .doc = "How long table weir_deleted, beside weir_markers, remembers keys that were deleted by a row with a "
+              "version, so that an older row never comes back; 0: not at all. Default: 24h with table-column, "
+              "otherwise 0. The same for all sinks of a job on one database.",
+       .min = 0},
+      {.name = "frontier",
+       .type = OptionType::kBool,
+       .doc = "With delivery exactly-once: the column frontier of weir_markers shows the time up to which the source "
+              "has been applied, in the transaction that does so. Default: true with table-column."},
+  };
+}
+
 }  // namespace
 
 Result<PostgresTableName> PostgresTableName::Parse(std::string_view text) {
@@ -85,11 +130,21 @@ Result<PostgresTableName> PostgresTableName::Parse(std::string_view text) {
   return PostgresTableName{std::move(parts[0]), std::move(parts[1])};
 }
 
+std::vector<std::string> PostgresTarget::versions() const {
+  if (!rules.version_columns.empty() || version_column.empty()) return rules.version_columns;
+  return {version_column};
+}
+
+bool PostgresTarget::decided_by_server() const {
+  return !version_column.empty() || !rules.version_columns.empty() || !rules.deadlines.empty();
+}
+
 std::string PostgresTableName::Quoted() const { return QuotedIdentifier(schema) + "." + QuotedIdentifier(table); }
 
 std::vector<OptionSpec> PostgresSinkOptionSpecs() {
   std::vector<OptionSpec> specs = PostgresConnectionOptionSpecs();
   for (OptionSpec& spec : PostgresTargetOptionSpecs()) specs.push_back(std::move(spec));
+  for (OptionSpec& spec : PostgresTablesOptionSpecs()) specs.push_back(std::move(spec));
   const std::vector<OptionSpec> more = {
       {.name = "delivery",
        .type = OptionType::kEnum,
@@ -133,11 +188,9 @@ std::vector<OptionSpec> PostgresSinkOptionSpecs() {
   return specs;
 }
 
-void CheckPostgresSinkOptions(const Options& options, const PostgresClientFactory& factory, Problems& problems) {
-  if (!factory.AddressOf(options.String("connection")).has_value()) {
-    problems.push_back({options.PathOf("connection"), "<secret>", "a libpq connection text or postgresql:// URI",
-                        "connection is no libpq connection text or URI"});
-  }
+namespace {
+
+void CheckNames(const Options& options, Problems& problems) {
   for (const std::string_view name : {"table", "dead-letter-table"}) {
     if (!options.Has(name)) continue;
     const Result<PostgresTableName> table = PostgresTableName::Parse(options.String(name));
@@ -146,18 +199,77 @@ void CheckPostgresSinkOptions(const Options& options, const PostgresClientFactor
                           std::string(name) + ": " + table.error().message()});
     }
   }
-  const bool extras = options.String("unknown-columns") == "extras";
-  if (extras != options.Has("extras-column")) {
-    problems.push_back({options.PathOf("extras-column"), "", extras ? "a column's name" : "no such member",
-                        extras ? "extras-column is needed with unknown-columns extras"
-                               : "extras-column has a meaning only with unknown-columns extras"});
+  if (options.Has("table") == options.Has("table-column")) {
+    problems.push_back({options.PathOf("table"), "", "either table or table-column",
+                        options.Has("table") ? "table and table-column exclude each other"
+                                             : "table is missing: expected table, or table-column"});
   }
-  if (options.String("mode") != "append") return;
-  for (const std::string_view name : {"key", "version-column"}) {
-    if (!options.Has(name)) continue;
+}
+
+// Members that have a meaning only if another one is there, or has a certain value.
+void CheckCompany(const Options& options, Problems& problems) {
+  const auto needs = [&](std::string_view name, bool has_meaning, const std::string& where) {
+    if (!options.Has(name) || has_meaning) return;
     problems.push_back(
-        {options.PathOf(name), "", "no such member", std::string(name) + " has a meaning only with mode upsert"});
+        {options.PathOf(name), "", "no such member", std::string(name) + " has a meaning only with " + where});
+  };
+  const bool many = options.Has("table-column");
+  for (const std::string_view name : {"schema", "key-column", "tables"}) needs(name, many, "table-column");
+  needs("key", !many, "table: with table-column it is each table's primary key");
+  needs("frontier", options.String("delivery") == "exactly-once", "delivery exactly-once");
+  const bool upsert = options.String("mode") == "upsert";
+  for (const std::string_view name : {"key", "version-column", "key-column", "tables"})
+    needs(name, upsert, "mode upsert");
+  if (options.String("on-missing-table") != "fail") needs("on-missing-table", many, "table-column");
+  if (options.String("on-missing-table") == "dead-letter" && !options.Has("dead-letter-table")) {
+    problems.push_back({options.PathOf("dead-letter-table"), "", "a table's name",
+                        "dead-letter-table is needed with on-missing-table dead-letter"});
   }
+  const bool extras = options.String("unknown-columns") == "extras";
+  if (extras && !options.Has("extras-column")) {
+    problems.push_back({options.PathOf("extras-column"), "", "a column's name",
+                        "extras-column is needed with unknown-columns extras"});
+  }
+  needs("extras-column", extras, "unknown-columns extras");
+}
+
+PostgresPolicies ParsePolicies(const Options& options) {
+  PostgresPolicies policies;
+  const std::string& unknown = options.String("unknown-columns");
+  if (unknown == "ignore") policies.unknown_columns = PostgresUnknownColumns::kIgnore;
+  if (unknown == "extras") policies.unknown_columns = PostgresUnknownColumns::kExtras;
+  if (options.Has("extras-column")) policies.extras_column = options.String("extras-column");
+  if (options.Has("dead-letter-table")) {
+    const auto table = PostgresTableName::Parse(options.String("dead-letter-table"));
+    if (table.has_value()) policies.dead_letters = *table;
+  }
+  const std::string& missing = options.String("on-missing-table");
+  if (missing == "dead-letter") policies.missing_table = PostgresMissingTable::kDeadLetter;
+  if (missing == "ignore") policies.missing_table = PostgresMissingTable::kIgnore;
+  const int64_t retention_ms =
+      options.Has("deleted-retention")
+          ? std::chrono::duration_cast<std::chrono::milliseconds>(options.Time("deleted-retention")).count()
+          : (options.Has("table-column") ? 86'400'000 : 0);
+  if (retention_ms > 0) {
+    policies.deleted_retention_ms = retention_ms;
+    policies.deleted_keys = PostgresTableName{options.String("marker-schema"), kPostgresDeletedTable};
+  }
+  const bool by_keys =
+      options.Has("ordering") ? options.String("ordering") == "foreign-keys" : options.Has("table-column");
+  if (by_keys) policies.ordering = PostgresOrdering::kForeignKeys;
+  return policies;
+}
+
+}  // namespace
+
+void CheckPostgresSinkOptions(const Options& options, const PostgresClientFactory& factory, Problems& problems) {
+  if (!factory.AddressOf(options.String("connection")).has_value()) {
+    problems.push_back({options.PathOf("connection"), "<secret>", "a libpq connection text or postgresql:// URI",
+                        "connection is no libpq connection text or URI"});
+  }
+  CheckNames(options, problems);
+  CheckCompany(options, problems);
+  for (const auto& [table, rules] : options.ObjectMap("tables")) CheckPostgresTableRules(rules, problems);
 }
 
 PostgresSinkOptions ParsePostgresSinkOptions(const Options& options) {
@@ -165,21 +277,27 @@ PostgresSinkOptions ParsePostgresSinkOptions(const Options& options) {
   result.connection = {.conninfo = options.String("connection"),
                        .connect_timeout = options.Time("connect-timeout"),
                        .statement_timeout = options.Time("statement-timeout")};
-  result.target.table = PostgresTableName::Parse(options.String("table")).value_or(PostgresTableName{});
+  const bool many = options.Has("table-column");
+  if (many) {
+    result.target.named_by_row = true;
+    result.target.table.schema = options.Has("schema") ? options.String("schema") : "public";
+    result.columns.table_column = options.String("table-column");
+  } else {
+    result.target.table = PostgresTableName::Parse(options.String("table")).value_or(PostgresTableName{});
+  }
+  if (options.Has("without-columns")) result.columns.without_columns = options.Strings("without-columns");
+  for (const auto& [table, rules] : options.ObjectMap("tables")) {
+    result.columns.tables[table] = ParsePostgresTableRules(rules);
+  }
+  if (options.Has("key-column")) result.target.key_column = options.String("key-column");
   result.target.upsert = options.String("mode") == "upsert";
   if (options.Has("key")) result.target.key = options.Strings("key");
   if (options.Has("version-column")) result.target.version_column = options.String("version-column");
-  const std::string& unknown = options.String("unknown-columns");
-  if (unknown == "ignore") result.policies.unknown_columns = PostgresUnknownColumns::kIgnore;
-  if (unknown == "extras") result.policies.unknown_columns = PostgresUnknownColumns::kExtras;
-  if (options.Has("extras-column")) result.policies.extras_column = options.String("extras-column");
-  if (options.Has("dead-letter-table")) {
-    const auto table = PostgresTableName::Parse(options.String("dead-letter-table"));
-    if (table.has_value()) result.policies.dead_letters = *table;
-  }
+  result.policies = ParsePolicies(options);
   result.marker_schema = options.String("marker-schema");
   result.fence_timeout = options.Time("fence-timeout");
   result.exactly_once = options.String("delivery") == "exactly-once";
+  result.frontier = result.exactly_once && (options.Has("frontier") ? options.Bool("frontier") : many);
   return result;
 }
 

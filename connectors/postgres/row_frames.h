@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "connectors/postgres/options.h"
 #include "operators/batch.h"
@@ -13,19 +17,43 @@ class PostgresRowFrames {
  public:
   // `any_text`: rows go to the dead letters if the server refuses them, so that also those may be sealed that every
   // server refuses. Without, the job stops before, and its definition can still be changed for them.
-  explicit PostgresRowFrames(const PostgresTarget& target, bool any_text = false)
-      : target_(target), any_text_(any_text) {}
+  explicit PostgresRowFrames(PostgresTarget target, PostgresRowColumns columns = {}, bool any_text = false)
+      : target_(std::move(target)), of_rows_(std::move(columns)), any_text_(any_text) {}
 
   // The next rows begin a file, or another piece that is read by itself.
-  void Restart() { schema_ = nullptr; }
+  void Restart();
   // Appends the batch's rows, with what they need in front, and answers how many. An error names row and column, or the
   // kind.
   Result<uint64_t> Append(const operators::Batch& batch, std::string& out);
 
  private:
-  const PostgresTarget& target_;
+  // Target and columns of rows, as a C frame has named them.
+  struct Shape {
+    operators::SchemaPtr schema;
+    std::string table;
+    auto operator<=>(const Shape&) const = default;
+  };
+
+  void UseSchema(const operators::SchemaPtr& schema);
+  // The target of rows that name `table`.
+  void UseTarget(const std::string& table);
+  // The frames in front of a row of `table` with the columns of schema_.
+  void UseTable(const std::string& table, std::string& out);
+
+  PostgresTarget target_;  // of a sink of many tables: of the newest row
+  const PostgresRowColumns of_rows_;
   const bool any_text_;
-  operators::SchemaPtr schema_;  // of the newest column frame; null: there is none
+
+  operators::SchemaPtr schema_;       // of the newest row; null: none
+  std::optional<size_t> table_cell_;  // of schema_: where the table's name is
+  std::vector<size_t> written_;       // of schema_
+  std::map<Shape, size_t> shapes_;    // -> number of its C frame in this piece
+  size_t columns_frames_ = 0;         // in this piece
+  std::string target_of_;             // how rows name target_
+  bool has_target_ = false;           // this piece has a T frame with target_
+  std::optional<Shape> shape_;        // what the next row has if nothing is in front of it
+  operators::EventTime time_;         // the same
+  std::string table_;                 // scratch
 };
 
 }  // namespace weir::connectors

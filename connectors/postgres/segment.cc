@@ -1,6 +1,7 @@
 #include "connectors/postgres/segment.h"
 
 #include <cmath>
+#include <deque>
 #include <utility>
 
 #include "base/bytes.h"
@@ -11,11 +12,17 @@
 namespace weir::connectors {
 namespace {
 
+using operators::EventTime;
 using operators::RowKind;
 using operators::Value;
 using operators::ValueType;
 
 constexpr uint64_t kUpsert = 1;
+
+constexpr uint64_t kNamedByRow = 2;
+constexpr uint64_t kHasRules = 4;
+constexpr uint64_t kKeepsDeleted = 8;
+constexpr uint64_t kSignBit = uint64_t{1} << 63U;
 
 class PostgresFrameReader final : public SegmentFrames {
  public:
@@ -26,26 +33,35 @@ class PostgresFrameReader final : public SegmentFrames {
       std::string_view rest = bytes;
       const char frame = rest.front();
       rest.remove_prefix(1);
-      bool whole = true;
-      if (frame == 'T') {
-        whole = ReadTarget(rest);
-      } else if (frame == 'C') {
-        whole = ReadNames(rest, columns_);
-      } else if (frame == 'R') {
-        WEIR_ASSIGN_OR_RETURN(whole, ReadRow(rest));
-      } else if (frame == 'S') {
-        ended_ = true;
-      } else {
-        return Status::Corruption("a frame of unknown kind");
-      }
+      WEIR_ASSIGN_OR_RETURN(const bool whole, TakeFrame(frame, rest));
       if (!whole) break;
       bytes = rest;
     }
     return {};
   }
   bool ended() const override { return ended_; }
+  const std::optional<SegmentFrontier>& frontier() const { return frontier_; }
 
  private:
+  // Target and columns of rows.
+  struct Shape {
+    PostgresTarget target;
+    std::vector<std::string> columns;
+  };
+
+  // False: cut off.
+  Result<bool> TakeFrame(char frame, std::string_view& bytes) {
+    switch (frame) {
+      case 'T': return ReadTarget(bytes);
+      case 'C': return ReadColumns(bytes);
+      case 'U': return ReadShape(bytes);
+      case 'E': return ReadTime(bytes, time_);
+      case 'R': return ReadRow(bytes);
+      case 'W': return ReadFrontier(bytes);
+      case 'S': ended_ = true; return true;
+      default: return Error(Status::Corruption("a frame of unknown kind"));
+    }
+  }
   static bool ReadName(std::string_view& bytes, std::string& name) {
     const auto text = ReadLengthPrefixed(bytes);
     if (text.has_value()) name = *text;
@@ -61,23 +77,73 @@ class PostgresFrameReader final : public SegmentFrames {
     names = std::move(read);
     return true;
   }
+  static bool ReadTime(std::string_view& bytes, EventTime& time) {
+    if (bytes.size() < 8) return false;
+    const uint64_t wall = ReadBigEndian64(bytes) ^ kSignBit;
+    bytes.remove_prefix(8);
+    const std::optional<uint64_t> logical = ReadVarint(bytes);
+    if (!logical.has_value()) return false;
+    time = {static_cast<int64_t>(wall), static_cast<int32_t>(*logical)};
+    return true;
+  }
+  static bool ReadPairs(std::string_view& bytes, PostgresTableRules::Pairs& pairs) {
+    std::vector<std::string> names;
+    if (!ReadNames(bytes, names)) return false;
+    for (size_t i = 0; i + 1 < names.size(); i += 2) pairs.emplace_back(names[i], names[i + 1]);
+    return true;
+  }
+  static bool ReadRules(std::string_view& bytes, PostgresTableRules& rules) {
+    return ReadName(bytes, rules.extras_column) && ReadPairs(bytes, rules.renames) && ReadNames(bytes, rules.ignored) &&
+           ReadPairs(bytes, rules.expressions) && ReadNames(bytes, rules.version_columns) &&
+           ReadPairs(bytes, rules.deadlines);
+  }
+  bool ReadFrontier(std::string_view& bytes) {
+    const std::optional<uint64_t> subtask = ReadVarint(bytes);
+    SegmentFrontier frontier{.subtask = subtask.value_or(0)};
+    if (!subtask.has_value() || !ReadTime(bytes, frontier.time)) return false;
+    frontier_ = frontier;
+    return true;
+  }
   bool ReadTarget(std::string_view& bytes) {
     PostgresTarget target;
     if (!ReadName(bytes, target.table.schema) || !ReadName(bytes, target.table.table)) return false;
     const std::optional<uint64_t> flags = ReadVarint(bytes);
     if (!flags.has_value() || !ReadNames(bytes, target.key) || !ReadName(bytes, target.version_column)) return false;
     target.upsert = (*flags & kUpsert) != 0;
+    target.named_by_row = (*flags & kNamedByRow) != 0;
+    if (target.named_by_row && !ReadName(bytes, target.key_column)) return false;
+    target.rules.keeps_deleted = (*flags & kKeepsDeleted) != 0;
+    if ((*flags & kHasRules) != 0 && !ReadRules(bytes, target.rules)) return false;
     target_ = std::move(target);
-    columns_.clear();
+    other_ = {target_, {}};
+    shape_ = &other_;
     return true;
   }
-  // False: cut off.
+  bool ReadColumns(std::string_view& bytes) {
+    std::vector<std::string> columns;
+    if (!ReadNames(bytes, columns)) return false;
+    if (shapes_.size() < kSegmentShapesMax) {
+      shape_ = &shapes_.emplace_back(target_, std::move(columns));
+    } else {
+      other_ = {target_, std::move(columns)};
+      shape_ = &other_;
+    }
+    return true;
+  }
+  Result<bool> ReadShape(std::string_view& bytes) {
+    const std::optional<uint64_t> n = ReadVarint(bytes);
+    if (!n.has_value()) return false;
+    if (*n >= shapes_.size()) return Error(Status::Corruption("columns that were not named before"));
+    shape_ = &shapes_[*n];
+    target_ = shape_->target;
+    return true;
+  }
   Result<bool> ReadRow(std::string_view& bytes) {
     const std::optional<uint64_t> kind = ReadVarint(bytes);
     if (!kind.has_value()) return false;
     if (*kind > static_cast<uint64_t>(RowKind::kDelete)) return Error(Status::Corruption("a row of unknown kind"));
     values_.clear();
-    for (size_t i = 0; i < columns_.size(); ++i) {
+    for (size_t i = 0; i < shape_->columns.size(); ++i) {
       const std::optional<uint64_t> size = ReadVarint(bytes);
       if (!size.has_value()) return false;
       SegmentValue& value = values_.emplace_back();
@@ -89,13 +155,17 @@ class PostgresFrameReader final : public SegmentFrames {
       value.text = bytes.substr(0, length);
       bytes.remove_prefix(length);
     }
-    WEIR_RETURN_IF_ERROR(take_({target_, columns_, static_cast<RowKind>(*kind), values_}));
+    WEIR_RETURN_IF_ERROR(take_({shape_->target, shape_->columns, static_cast<RowKind>(*kind), values_, time_}));
     return true;
   }
 
   const TakeSegmentRow& take_;
   PostgresTarget target_;
-  std::vector<std::string> columns_;
+  std::deque<Shape> shapes_;      // of the first C frames; a shape stays where it is
+  Shape other_;                   // of a later one
+  const Shape* shape_ = &other_;  // of the next row
+  EventTime time_;
+  std::optional<SegmentFrontier> frontier_;
   std::vector<SegmentValue> values_;
   bool ended_ = false;
 };
@@ -109,9 +179,22 @@ void AppendByteaText(std::string& out, std::string_view bytes) {
   }
 }
 
+void AppendTime(std::string& out, EventTime time) {
+  AppendBigEndian64(out, static_cast<uint64_t>(time.wall_ns) ^ kSignBit);
+  AppendVarint(out, static_cast<uint64_t>(time.logical));
+}
+
 void AppendNameList(std::string& out, const std::vector<std::string>& names) {
   AppendVarint(out, names.size());
   for (const std::string& name : names) AppendLengthPrefixed(out, name);
+}
+
+void AppendPairs(std::string& out, const PostgresTableRules::Pairs& pairs) {
+  AppendVarint(out, 2 * pairs.size());
+  for (const auto& [name, value] : pairs) {
+    AppendLengthPrefixed(out, name);
+    AppendLengthPrefixed(out, value);
+  }
 }
 
 // The texts of numbers and booleans are JSON's too, but for NaN and infinities.
@@ -153,9 +236,18 @@ void AppendSegmentTarget(std::string& out, const PostgresTarget& target) {
   out += 'T';
   AppendLengthPrefixed(out, target.table.schema);
   AppendLengthPrefixed(out, target.table.table);
-  AppendVarint(out, target.upsert ? kUpsert : 0);
+  AppendVarint(out, (target.upsert ? kUpsert : 0) | (target.named_by_row ? kNamedByRow : 0) |
+                        (target.rules.empty() ? 0 : kHasRules) | (target.rules.keeps_deleted ? kKeepsDeleted : 0));
   AppendNameList(out, target.key);
   AppendLengthPrefixed(out, target.version_column);
+  if (target.named_by_row) AppendLengthPrefixed(out, target.key_column);
+  if (target.rules.empty()) return;
+  AppendLengthPrefixed(out, target.rules.extras_column);
+  AppendPairs(out, target.rules.renames);
+  AppendNameList(out, target.rules.ignored);
+  AppendPairs(out, target.rules.expressions);
+  AppendNameList(out, target.rules.version_columns);
+  AppendPairs(out, target.rules.deadlines);
 }
 
 void AppendSegmentColumns(std::string& out, const std::vector<std::string>& columns) {
@@ -163,12 +255,29 @@ void AppendSegmentColumns(std::string& out, const std::vector<std::string>& colu
   AppendNameList(out, columns);
 }
 
-Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row, bool any_text) {
+void AppendSegmentShape(std::string& out, size_t n) {
+  out += 'U';
+  AppendVarint(out, n);
+}
+
+void AppendSegmentTime(std::string& out, EventTime time) {
+  out += 'E';
+  AppendTime(out, time);
+}
+
+void AppendSegmentFrontier(std::string& out, const SegmentFrontier& frontier) {
+  out += 'W';
+  AppendVarint(out, frontier.subtask);
+  AppendTime(out, frontier.time);
+}
+
+Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row, std::span<const size_t> columns,
+                        bool any_text) {
   const size_t before = out.size();
   out += 'R';
   AppendVarint(out, static_cast<uint64_t>(batch.kind(row)));
   std::string text;
-  for (size_t c = 0; c < batch.columns(); ++c) {
+  for (const size_t c : columns) {
     const Value& value = batch.at(row, c);
     if (value.missing()) {
       AppendVarint(out, value.absent() ? 0 : 1);
@@ -195,9 +304,12 @@ Status ReadPostgresRows(std::string_view frames, const TakeSegmentRow& take) {
   return frames.empty() ? Status::Ok() : Status::Corruption("rows in memory are cut off");
 }
 
-Status ReadPostgresSegment(FileSystem& fs, const std::string& path, const TakeSegmentRow& take) {
+Status ReadPostgresSegment(FileSystem& fs, const std::string& path, const TakeSegmentRow& take,
+                           std::optional<SegmentFrontier>* frontier) {
   PostgresFrameReader frames(take);
-  return ReadSegmentFile(fs, path, frames);
+  WEIR_RETURN_IF_ERROR(ReadSegmentFile(fs, path, frames));
+  if (frontier != nullptr) *frontier = frames.frontier();
+  return {};
 }
 
 }  // namespace weir::connectors

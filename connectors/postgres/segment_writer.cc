@@ -1,5 +1,6 @@
 #include "connectors/postgres/segment_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "connectors/postgres/segment.h"
@@ -11,11 +12,12 @@ PostgresSegmentWriter::PostgresSegmentWriter(PostgresSinkOptions options, std::s
     : options_(std::move(options)),
       system_(std::move(system)),
       factory_(factory),
-      frames_(options_.target, options_.policies.dead_letters.has_value()) {}
+      frames_(options_.target, options_.columns, options_.policies.dead_letters.has_value()) {}
 
 PostgresSegmentWriter::~PostgresSegmentWriter() = default;
 
 Status PostgresSegmentWriter::Open(operators::WriterContext& context) {
+  subtask_ = context.subtask;
   output_ = std::make_unique<SegmentOutput>(system_, context);
   check_ = std::make_unique<PostgresTargetCheck>(options_, factory_, context);
   return {};
@@ -42,6 +44,12 @@ Status PostgresSegmentWriter::Write(operators::Batch batch) {
   return {};
 }
 
+Status PostgresSegmentWriter::ProcessWatermark(operators::Watermark watermark) {
+  // The end of the input is no time of the source.
+  if (watermark.time != operators::EventTime::Max()) frontier_ = std::max(frontier_, watermark.time);
+  return {};
+}
+
 Status PostgresSegmentWriter::Flush() {
   WEIR_RETURN_IF_ERROR(FirstError());
   output_->Flush();
@@ -50,6 +58,12 @@ Status PostgresSegmentWriter::Flush() {
 
 Result<bool> PostgresSegmentWriter::ReadyForBarrier() {
   WEIR_RETURN_IF_ERROR(FirstError());
+  // Each writer says at each barrier how far it is, also that it does not know: the frontier is the least of them.
+  if (options_.frontier && !told_frontier_ && !output_->sealing()) {
+    AppendSegmentFrontier(output_->text(), {subtask_, frontier_});
+    output_->Added(0);
+    told_frontier_ = true;
+  }
   if (output_->begun()) {
     AppendPostgresSegmentEnd(output_->text());
     output_->Seal();
@@ -59,6 +73,7 @@ Result<bool> PostgresSegmentWriter::ReadyForBarrier() {
 }
 
 Result<std::vector<checkpoint::Committable>> PostgresSegmentWriter::PrepareCommit(CheckpointId) {
+  told_frontier_ = false;
   return output_->TakeCommittables();
 }
 

@@ -24,6 +24,7 @@ class PostgresSegmentWriter final : public operators::SinkWriter {
   Status Open(operators::WriterContext& context) override;
   bool CanWrite() override;
   Status Write(operators::Batch batch) override;
+  Status ProcessWatermark(operators::Watermark watermark) override;
   Status Flush() override;
   Result<bool> ReadyForBarrier() override;
   Result<std::vector<checkpoint::Committable>> PrepareCommit(CheckpointId checkpoint) override;
@@ -35,10 +36,13 @@ class PostgresSegmentWriter final : public operators::SinkWriter {
   const PostgresSinkOptions options_;
   const std::string system_;
   PostgresClientFactory& factory_;
+  uint32_t subtask_ = 0;
 
   // The task's thread only.
   PostgresRowFrames frames_;
-  operators::SchemaPtr checked_;  // the schema whose columns were looked up
+  operators::EventTime frontier_;  // the newest watermark but that of the input's end
+  bool told_frontier_ = false;     // at this barrier
+  operators::SchemaPtr checked_;   // the schema whose columns were looked up
   std::unique_ptr<SegmentOutput> output_;
   std::unique_ptr<PostgresTargetCheck> check_;
 };

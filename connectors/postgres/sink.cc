@@ -35,6 +35,9 @@ class PostgresSink final : public operators::Sink {
             {"statement-timeout", std::to_string(options_.connection.statement_timeout.count())},
             {"fence-timeout", std::to_string(options_.fence_timeout.count())},
             {"marker-schema", options_.marker_schema},
+            {"ordering", std::to_string(static_cast<int>(policies.ordering))},
+            {"on-missing-table", std::to_string(static_cast<int>(policies.missing_table))},
+            {"deleted-retention", std::to_string(policies.deleted_retention_ms)},
             {"unknown-columns", std::to_string(static_cast<int>(policies.unknown_columns))},
             {"extras-column", policies.extras_column},
             {"dead-letter-table", policies.dead_letters.has_value() ? policies.dead_letters->Quoted() : std::string()}};

@@ -16,37 +16,100 @@ void AppendJoined(std::string& out, size_t count, std::string_view between, F on
   }
 }
 
-// SELECT r.c0::bigint AS c0, ... FROM unnest($1::text[], ...) AS r(c0, ...)
-std::string CastRows(const TargetTable& table, std::span<const size_t> columns) {
-  std::string sql = "SELECT ";
-  AppendJoined(sql, columns.size(), ", ", [&](size_t i) {
-    const std::string number = std::to_string(i);
-    return "r.c" + number + "::" + table.columns[columns[i]].type + " AS c" + number;
-  });
-  sql += " FROM unnest(";
-  AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "$" + std::to_string(i + 1) + "::text[]"; });
-  sql += ") AS r(";
-  AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "c" + std::to_string(i); });
+bool SameButForCase(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+std::string ValueSql(const TableColumn& column, const PostgresTarget& target, const std::string& number) {
+  const std::string value = "r.c" + number + "::" + column.type;
+  const std::string* const expression = target.rules.ExpressionOf(column.name);
+  if (expression == nullptr) return value;
+  std::string sql = "(" + *expression + ")";
+  for (size_t at = sql.find("$0"); at != std::string::npos; at = sql.find("$0", at + value.size())) {
+    sql.replace(at, 2, value);
+  }
+  return sql;
+}
+
+// " WHERE (r.c2::date > now() - interval '300000 ms') IS NOT FALSE AND NOT ...", for rows that are not too old.
+std::string RowsFilter(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                       std::string_view without) {
+  std::string sql;
+  for (const auto& [column, ms] : target.rules.deadlines) {
+    const auto cell = std::ranges::find(columns, table.Find(column).value_or(table.columns.size()));
+    if (cell == columns.end()) continue;
+    const std::string number = std::to_string(cell - columns.begin());
+    sql += (sql.empty() ? " WHERE (r.c" : " AND (r.c") + number + "::" + table.columns[*cell].type +
+           " > now() - interval '" + ms + " ms') IS NOT FALSE";
+  }
+  if (!without.empty()) sql += (sql.empty() ? " WHERE NOT " : " AND NOT ") + std::string(without);
+  return sql;
+}
+
+std::string RowOf(const std::vector<std::string>& columns, std::string_view of) {
+  std::string sql = "ROW(";
+  AppendJoined(sql, columns.size(), ", ", [&](size_t i) { return std::string(of) + QuotedIdentifier(columns[i]); });
   return sql + ")";
 }
 
-std::string ConflictClause(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+std::string ConflictClause(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                           OnConflict on_conflict) {
   std::string sql = " ON CONFLICT (";
   AppendJoined(sql, target.key.size(), ", ", [&](size_t i) { return QuotedIdentifier(target.key[i]); });
   std::vector<std::string> updates;
-  for (const size_t column : columns) {
-    const TableColumn& one = table.columns[column];
-    if (one.always_identity || std::ranges::find(target.key, one.name) != target.key.end()) continue;
+  const auto update = [&](const TableColumn& one) {
+    if (one.generated || one.always_identity || std::ranges::find(target.key, one.name) != target.key.end()) return;
     updates.push_back(QuotedIdentifier(one.name) + " = EXCLUDED." + QuotedIdentifier(one.name));
+  };
+  if (on_conflict == OnConflict::kReplace) {
+    std::ranges::for_each(table.columns, update);
+  } else {
+    for (const size_t column : columns) update(table.columns[column]);
   }
-  if (updates.empty()) return sql + ") DO NOTHING";
+  if (updates.empty() || on_conflict == OnConflict::kNothing) return sql + ") DO NOTHING";
   sql += ") DO UPDATE SET ";
   AppendJoined(sql, updates.size(), ", ", [&](size_t i) { return updates[i]; });
-  if (!target.version_column.empty()) {
+  if (on_conflict == OnConflict::kReplace) return sql;
+  if (!target.rules.version_columns.empty()) {
+    const std::string there = RowOf(target.rules.version_columns, "t.");
+    sql += " WHERE " + there + " IS NULL OR " + there + (on_conflict == OnConflict::kUpdateSame ? " <= " : " < ") +
+           RowOf(target.rules.version_columns, "EXCLUDED.");
+  } else if (!target.version_column.empty()) {
     const std::string version = QuotedIdentifier(target.version_column);
     sql += " WHERE t." + version + " IS NULL OR t." + version + " <= EXCLUDED." + version;
   }
   return sql;
+}
+
+// Columns that a new row needs and these rows lack: what is in the table stands in for them.
+std::vector<size_t> LackedColumns(const TargetTable& table, std::span<const size_t> columns) {
+  std::vector<size_t> lacked;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].required && std::ranges::find(columns, i) == columns.end()) lacked.push_back(i);
+  }
+  return lacked;
+}
+
+std::string MatchKey(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                     std::string_view of_table, std::string_view of_rows) {
+  std::string sql;
+  AppendJoined(sql, target.key.size(), " AND ", [&](size_t i) {
+    const auto cell = std::ranges::find(
+        columns, target.key[i], [&](size_t column) -> const std::string& { return table.columns[column].name; });
+    return std::string(of_table) + QuotedIdentifier(target.key[i]) + " = " + std::string(of_rows) +
+           std::to_string(cell - columns.begin());
+  });
+  return sql;
+}
+
+// Of an upsert of rows that lack needed columns.
+std::string FilledRows(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                       std::span<const size_t> lacked, std::string_view without) {
+  std::string sql = "SELECT n.*";
+  for (const size_t column : lacked) sql += ", o." + QuotedIdentifier(table.columns[column].name);
+  return sql + " FROM (" + RowsSql(table, target, columns) + RowsFilter(table, target, columns, without) +
+         ") AS n LEFT JOIN " + table.name.Quoted() + " AS o ON " + MatchKey(table, target, columns, "o.", "n.c");
 }
 
 }  // namespace
@@ -78,7 +141,8 @@ Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTabl
       const PostgresAnswer answer,
       session.ExecuteOne({.sql = "SELECT a.attname, format_type(a.atttypid, -1), a.attgenerated <> '', "
                                  "a.attidentity = 'a', y.typcategory = 'N', "
-                                 "array_position((i.indkey::int2[])[0:i.indnkeyatts - 1], a.attnum) "
+                                 "array_position((i.indkey::int2[])[0:i.indnkeyatts - 1], a.attnum), "
+                                 "a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' "
                                  "FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid "
                                  "LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary "
                                  "WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped "
@@ -93,7 +157,8 @@ Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTabl
                              .type = text(1),
                              .generated = text(2) == "t",
                              .always_identity = text(3) == "t",
-                             .is_number = text(4) == "t"});
+                             .is_number = text(4) == "t",
+                             .required = text(6) == "t"});
     int place = 0;
     const std::string position = text(5);
     std::from_chars(position.data(), position.data() + position.size(), place);
@@ -104,6 +169,30 @@ Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTabl
   return table;
 }
 
+std::optional<size_t> TargetTable::FindInAnyCase(std::string_view column) const {
+  std::optional<size_t> only;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (!SameButForCase(columns[i].name, column)) continue;
+    if (only.has_value()) return std::nullopt;
+    only = i;
+  }
+  return only;
+}
+
+Result<std::optional<PostgresTableName>> FindTable(PostgresSession& session, const PostgresTableName& name) {
+  WEIR_ASSIGN_OR_RETURN(
+      const PostgresAnswer answer,
+      session.ExecuteOne({.sql = "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                                 "WHERE n.nspname = $1 AND lower(c.relname) = lower($2) AND c.relkind IN ('r', 'p', "
+                                 "'v', 'f')",
+                          .parameters = {PostgresParameter::Text(name.schema), PostgresParameter::Text(name.table)}}));
+  const bool only = answer.rows.size() == 1;
+  for (const auto& row : answer.rows) {
+    if (only || row[0] == name.table) return PostgresTableName{name.schema, row[0].value_or("")};
+  }
+  return std::optional<PostgresTableName>();
+}
+
 Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name) {
   const std::string quoted = name.Quoted();
   WEIR_ASSIGN_OR_RETURN(const PostgresAnswer answer,
@@ -112,26 +201,76 @@ Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name
   return answer.rows.at(0).at(0) == "t";
 }
 
-std::string InsertSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
-  std::string sql = "INSERT INTO " + table.name.Quoted() + " AS t (";
-  AppendJoined(sql, columns.size(), ", ", [&](size_t i) { return QuotedIdentifier(table.columns[columns[i]].name); });
-  sql += ") ";
-  const auto identity = [&](size_t column) { return table.columns[column].always_identity; };
-  if (std::ranges::any_of(columns, identity)) sql += "OVERRIDING SYSTEM VALUE ";
-  sql += CastRows(table, columns);
-  if (target.upsert) sql += ConflictClause(table, target, columns);
+std::string RowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+  std::string sql = "SELECT ";
+  AppendJoined(sql, columns.size(), ", ", [&](size_t i) {
+    const std::string number = std::to_string(i);
+    return ValueSql(table.columns[columns[i]], target, number) + " AS c" + number;
+  });
+  sql += " FROM unnest(";
+  AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "$" + std::to_string(i + 1) + "::text[]"; });
+  sql += ") AS r(";
+  AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "c" + std::to_string(i); });
+  return sql + ")";
+}
+
+std::string ValuesSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                      const std::vector<std::string>& names) {
+  std::string sql;
+  AppendJoined(sql, names.size(), ", ", [&](size_t i) {
+    const auto cell = std::ranges::find(columns, *table.Find(names[i]));
+    return ValueSql(table.columns[*cell], target, std::to_string(cell - columns.begin()));
+  });
   return sql;
 }
 
-std::string DeleteSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
-  std::string sql = "DELETE FROM " + table.name.Quoted() + " AS t USING (" + CastRows(table, columns) + ") AS d WHERE ";
-  AppendJoined(sql, target.key.size(), " AND ",
-               [&](size_t i) { return "t." + QuotedIdentifier(target.key[i]) + " = d.c" + std::to_string(i); });
-  if (columns.size() > target.key.size()) {
-    const std::string version = "t." + QuotedIdentifier(target.version_column);
-    sql += " AND (" + version + " IS NULL OR " + version + " <= d.c" + std::to_string(target.key.size()) + ")";
-  }
+std::string InsertSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                      OnConflict on_conflict, std::string_view without) {
+  std::vector<size_t> named(columns.begin(), columns.end());
+  std::vector<size_t> lacked;
+  if (target.upsert && on_conflict != OnConflict::kReplace) lacked = LackedColumns(table, columns);
+  named.insert(named.end(), lacked.begin(), lacked.end());
+  std::string sql = "INSERT INTO " + table.name.Quoted() + " AS t (";
+  AppendJoined(sql, named.size(), ", ", [&](size_t i) { return QuotedIdentifier(table.columns[named[i]].name); });
+  sql += ") ";
+  const auto identity = [&](size_t column) { return table.columns[column].always_identity; };
+  if (std::ranges::any_of(columns, identity)) sql += "OVERRIDING SYSTEM VALUE ";
+  sql += lacked.empty() ? RowsSql(table, target, columns) + RowsFilter(table, target, columns, without)
+                        : FilledRows(table, target, columns, lacked, without);
+  if (target.upsert) sql += ConflictClause(table, target, columns, on_conflict);
   return sql;
+}
+
+namespace {
+
+std::string DeletedRows(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+  std::string sql =
+      "(" + RowsSql(table, target, columns) + ") AS d WHERE " + MatchKey(table, target, columns, "t.", "d.c");
+  if (columns.size() == target.key.size()) return sql;
+  if (!target.rules.version_columns.empty()) {
+    const std::string there = RowOf(target.rules.version_columns, "t.");
+    sql += " AND (" + there + " IS NULL OR " + there + " <= ROW(";
+    AppendJoined(sql, columns.size() - target.key.size(), ", ",
+                 [&](size_t i) { return "d.c" + std::to_string(target.key.size() + i); });
+    return sql + "))";
+  }
+  const std::string version = "t." + QuotedIdentifier(target.version_column);
+  sql += " AND (" + version + " IS NULL OR " + version + " <= d.c" + std::to_string(target.key.size()) + ")";
+  return sql;
+}
+
+}  // namespace
+
+std::string DeleteSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+  return "DELETE FROM " + table.name.Quoted() + " AS t USING " + DeletedRows(table, target, columns);
+}
+
+std::string EmptySql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                     std::span<const size_t> emptied) {
+  std::string sql = "UPDATE " + table.name.Quoted() + " AS t SET ";
+  AppendJoined(sql, emptied.size(), ", ",
+               [&](size_t i) { return QuotedIdentifier(table.columns[emptied[i]].name) + " = NULL"; });
+  return sql + " FROM " + DeletedRows(table, target, columns);
 }
 
 }  // namespace weir::connectors

@@ -1,16 +1,16 @@
 // The idea: within one flush every key has one row that counts, so that the order of rows no longer matters and all
 // deletions can go first, then the upserts, those with the same columns in one statement. Where two rows of a key say
 // different things (other columns, a version that only the server can compare) the first is flushed.
+//
+// Ordered by foreign keys, deletions come last. Which of them count is known when all upserts have been seen: those
+// whose key has no upsert behind them. An upsert behind a deletion of its key replaces the row, as what the deletion
+// would have taken away must not stay.
 #include "connectors/postgres/table_writer.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/bytes.h"
-#include "base/json_escape.h"
-#include "connectors/format/json_text.h"
-#include "operators/decimal.h"
-#include "operators/raw_value.h"
 
 namespace weir::connectors {
 namespace {
@@ -20,203 +20,46 @@ using operators::RowKind;
 constexpr size_t kStatementRows = 1000;
 constexpr size_t kStatementBytes = 4U << 20U;
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = static_cast<unsigned char>(text.front()) < 0x80 ? 1 : Utf8SequenceLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
-// For people, and for a column of text: what is no text in hexadecimal digits.
-std::string Readable(std::string_view text) {
-  if (IsUtf8(text)) return std::string(text);
-  std::string bytes;
-  AppendPostgresText(bytes, operators::Value::Text(operators::ValueType::kBytes, text));
-  return bytes;
-}
-
-// At most 100 bytes of it.
-std::string Excerpt(std::string text) {
-  size_t size = 100;
-  if (text.size() <= size) return text;
-  while ((static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U) --size;
-  return text.substr(0, size) + "...";
-}
-
-PostgresRefusal MissingValue(const TargetTable& table, const std::string& column, const std::string& what) {
-  return {.sqlstate = "23502",
-          .message = "the row has no value in its " + what,
-          .table = table.name.ToString(),
-          .column = column};
+std::pair<uint64_t, uint64_t> HashOf(std::string_view key) {
+  std::string salted(key);
+  salted += 'k';
+  return {Hash64(key), Hash64(salted)};
 }
 
 }  // namespace
 
-PostgresTableWriter::PostgresTableWriter(PostgresSession& session, const PostgresPolicies& policies, Care care)
-    : session_(session), policies_(policies), care_(care), arena_(std::make_unique<operators::Arena>()) {}
-
-Status PostgresTableWriter::UseTarget(const SegmentRow& row) {
-  sealed_.reset();
-  columns_.clear();
-  target_ = row.target;
-  const std::string name = target_.table.Quoted();
-  if (!tables_.contains(name)) {
-    WEIR_ASSIGN_OR_RETURN(tables_[name], LoadTargetTable(session_, target_.table));
-  }
-  table_ = &tables_[name];
-  if (target_.upsert && target_.key.empty()) target_.key = table_->primary_key;
-  if (target_.upsert && target_.key.empty()) {
-    return Status::FailedPrecondition("table " + table_->name.ToString() +
-                                      " has no primary key: mode upsert needs one, or key columns with a unique index");
-  }
-  sealed_ = row.target;
-  return {};
-}
-
-Status PostgresTableWriter::MapColumns(const std::vector<std::string>& columns) {
-  table_columns_.clear();
-  unknown_cells_.clear();
-  extras_.reset();
-  if (policies_.unknown_columns == PostgresUnknownColumns::kExtras) {
-    extras_ = table_->Find(policies_.extras_column);
-    if (!extras_.has_value()) {
-      return Status::FailedPrecondition("table " + table_->name.ToString() + " has no column \"" +
-                                        policies_.extras_column + "\", which extras-column names");
-    }
-  }
-  for (const std::string& column : columns) {
-    std::optional<size_t> found = table_->Find(column);
-    if (found.has_value() && found == extras_) {
-      return Status::FailedPrecondition("the rows for table " + table_->name.ToString() + " have a column \"" + column +
-                                        "\" of their own, which extras-column names: expected another name");
-    }
-    if (!found.has_value() && policies_.unknown_columns == PostgresUnknownColumns::kFail) {
-      return Status::FailedPrecondition("table " + table_->name.ToString() + " has no column \"" + column +
-                                        "\", which the rows have; its columns: " + table_->ColumnList());
-    }
-    if (!found.has_value()) unknown_cells_.push_back(table_columns_.size());
-    if (found.has_value() && table_->columns[*found].generated) found.reset();
-    table_columns_.push_back(found);
-  }
-  return {};
-}
-
-Status PostgresTableWriter::UseColumns(const std::vector<std::string>& columns) {
-  columns_.clear();
-  WEIR_RETURN_IF_ERROR(MapColumns(columns));
-  const auto cell_of = [&](const std::string& column) -> Result<size_t> {
-    const auto found = std::ranges::find(columns, column);
-    if (found != columns.end() && table_columns_[static_cast<size_t>(found - columns.begin())].has_value()) {
-      return static_cast<size_t>(found - columns.begin());
-    }
-    return Error(Status::FailedPrecondition("the rows for table " + table_->name.ToString() + " have no column \"" +
-                                            column + "\", which is part of its key or its version"));
-  };
-  key_cells_.clear();
-  version_cell_.reset();
-  if (target_.upsert) {
-    for (const std::string& column : target_.key) {
-      WEIR_ASSIGN_OR_RETURN(key_cells_.emplace_back(), cell_of(column));
-    }
-    if (!target_.version_column.empty()) {
-      WEIR_ASSIGN_OR_RETURN(version_cell_, cell_of(target_.version_column));
-    }
-  }
-  columns_ = columns;
-  return {};
-}
-
-PostgresCell PostgresTableWriter::Extras(const SegmentRow& row) {
-  std::string object;
-  for (const size_t cell : unknown_cells_) {
-    const SegmentValue& value = row.values[cell];
-    if (value.absent) continue;
-    object += object.empty() ? '{' : ',';
-    AppendJsonString(object, row.columns[cell]);
-    object += ':';
-    if (!value.text.has_value()) {
-      object += "null";
-    } else if (value.json) {
-      object += *value.text;
-    } else {
-      AppendJsonString(object, *value.text);
-    }
-  }
-  if (object.empty()) return std::nullopt;
-  return arena_->Copy(object + '}');
-}
-
-PostgresCell PostgresTableWriter::Copy(const TableColumn& column, std::string_view text) {
-  // The server takes no "5.00" or "7E+3" for an integer, though the number is one.
-  if (column.is_integer() && text.find_first_of(".eE") != std::string_view::npos && operators::IsNumberText(text)) {
-    if (const std::optional<int64_t> integer = operators::NumberAsInt64(text)) {
-      return arena_->Copy(std::to_string(*integer));
-    }
-  }
-  return arena_->Copy(text);
-}
-
-bool PostgresTableWriter::AppendKey(const SegmentRow& row, std::string& key) const {
-  for (const size_t cell : key_cells_) {
-    const SegmentValue& value = row.values[cell];
-    if (!value.text.has_value()) return false;
-    if (table_->columns[*table_columns_[cell]].is_number && operators::IsNumberText(*value.text)) {
-      std::string number;
-      operators::AppendCanonicalNumber(number, *value.text);
-      AppendLengthPrefixed(key, number);
-    } else {
-      AppendLengthPrefixed(key, *value.text);
-    }
-  }
-  return true;
-}
-
-Result<PostgresTableWriter::Waiting> PostgresTableWriter::Take(const SegmentRow& row) {
-  Waiting waiting;
-  waiting.deletes = target_.upsert && operators::IsRetraction(row.kind);
-  const auto add = [&](size_t cell) {
-    const SegmentValue& value = row.values[cell];
-    const size_t column = *table_columns_[cell];
-    waiting.columns.push_back(column);
-    waiting.cells.push_back(value.text.has_value() ? Copy(table_->columns[column], *value.text) : PostgresCell());
-  };
-  if (waiting.deletes) {
-    for (const size_t cell : key_cells_) add(cell);
-    if (version_cell_.has_value() && row.values[*version_cell_].text.has_value()) add(*version_cell_);
-    return waiting;
-  }
-  for (size_t cell = 0; cell < row.values.size(); ++cell) {
-    if (!row.values[cell].absent && table_columns_[cell].has_value()) add(cell);
-  }
-  if (extras_.has_value()) {
-    waiting.columns.push_back(*extras_);
-    waiting.cells.push_back(Extras(row));
-  }
-  if (!waiting.columns.empty()) return waiting;
-  return Error(Status::FailedPrecondition("a row for table " + table_->name.ToString() +
-                                          " has none of its columns: " + table_->ColumnList()));
+PostgresTableWriter::PostgresTableWriter(PostgresWork& work, PostgresTarget target, TargetTable table,
+                                         const std::set<std::string>& self_columns)
+    : work_(work),
+      target_(std::move(target)),
+      cells_(target_, work.policies, std::move(table)),
+      arena_(std::make_unique<operators::Arena>()) {
+  if (!target_.upsert) return;  // a new row has no key by which it could be found again
+  for (const std::string& column : self_columns) self_columns_.push_back(*cells_.table().Find(column));
 }
 
 Status PostgresTableWriter::Add(const SegmentRow& row) {
-  const bool other_target = !sealed_.has_value() || *sealed_ != row.target;
-  if (other_target || columns_ != row.columns) {
+  if (!cells_.HasColumns(row.columns)) {
     WEIR_RETURN_IF_ERROR(SettleHeld());
-    if (other_target) {
-      WEIR_RETURN_IF_ERROR(Flush());
-      WEIR_RETURN_IF_ERROR(UseTarget(row));
-    }
-    WEIR_RETURN_IF_ERROR(UseColumns(row.columns));
+    WEIR_RETURN_IF_ERROR(cells_.UseColumns(row.columns));
   }
-  WEIR_ASSIGN_OR_RETURN(Waiting waiting, Take(row));
+  Waiting waiting;
+  waiting.deletes = target_.upsert && operators::IsRetraction(row.kind);
+  waiting.time = row.time;
+  WEIR_ASSIGN_OR_RETURN(PostgresRowCells::Cells taken, cells_.Take(row, waiting.deletes, *arena_));
+  waiting.columns = std::move(taken.columns);
+  waiting.cells = std::move(taken.cells);
   if (!target_.upsert) return Insert(std::move(waiting));
-  std::string key;
-  if (!AppendKey(row, key)) return Refuse(waiting, MissingValue(*table_, "", "key"));
-  if (version_cell_.has_value() && !waiting.deletes && !row.values[*version_cell_].text.has_value()) {
-    return Refuse(waiting, MissingValue(*table_, target_.version_column, "version column"));
+  if (taken.missing != nullptr) {
+    if (pass_ != PostgresPass::kArrival && pass_ != PostgresPass::kUpserts) return {};
+    const std::string table = cells_.table().name.ToString();
+    return work_.dead_letters.Refuse(RefusedRow::Of(row, table, target_.key),
+                                     {.sqlstate = "23502",
+                                      .message = std::string("the row has no value in its ") + taken.missing,
+                                      .table = table,
+                                      .column = taken.missing_column});
   }
-  waiting.key = arena_->Copy(key);
+  waiting.key = arena_->Copy(taken.key);
   if (row.kind == RowKind::kUpdateAfter && held_.has_value() && held_->key == waiting.key) held_.reset();
   WEIR_RETURN_IF_ERROR(SettleHeld());
   if (row.kind != RowKind::kUpdateBefore) return Insert(std::move(waiting));
@@ -231,8 +74,48 @@ Status PostgresTableWriter::SettleHeld() {
   return Insert(std::move(row));
 }
 
+bool PostgresTableWriter::HasVersion(const Waiting& row) const {
+  return row.deletes && row.columns.size() > target_.key.size();
+}
+
+bool PostgresTableWriter::BelongsToPass(Waiting& row) {
+  if (row.deletes && target_.rules.keeps_deleted) return false;
+  // The row's own version decides, whatever comes behind it.
+  const bool versioned = HasVersion(row);
+  switch (pass_) {
+    case PostgresPass::kArrival: return true;
+    case PostgresPass::kUnlinked: {
+      if (row.deletes) return false;
+      for (const size_t column : self_columns_) {
+        const auto cell = std::ranges::find(row.columns, column);
+        if (cell == row.columns.end()) continue;
+        row.cells.erase(row.cells.begin() + (cell - row.columns.begin()));
+        row.columns.erase(cell);
+      }
+      return true;
+    }
+    case PostgresPass::kUpserts: {
+      if (!target_.upsert) return true;
+      if (!row.deletes) {
+        row.replaces = !deleted_.empty() && deleted_.erase(HashOf(row.key)) > 0;
+        return true;
+      }
+      if (versioned) versioned_deletes_ = true;
+      if (!versioned) deleted_.insert(HashOf(row.key));
+      return false;
+    }
+    case PostgresPass::kUnlink: return row.deletes && (versioned || deleted_.contains(HashOf(row.key)));
+    case PostgresPass::kDeletes: return row.deletes && (versioned || deleted_.erase(HashOf(row.key)) > 0);
+  }
+  return false;
+}
+
 Status PostgresTableWriter::Insert(Waiting row) {
-  if (rows_.size() >= kStatementRows || arena_->bytes() >= kStatementBytes) WEIR_RETURN_IF_ERROR(Flush());
+  if (rows_.size() >= kStatementRows || arena_->bytes() >= kStatementBytes) WEIR_RETURN_IF_ERROR(SendGathered());
+  return BelongsToPass(row) ? Gather(std::move(row)) : Status::Ok();
+}
+
+Status PostgresTableWriter::Gather(Waiting row) {
   if (!target_.upsert) {
     rows_.push_back(std::move(row));
     return {};
@@ -241,10 +124,11 @@ Status PostgresTableWriter::Insert(Waiting row) {
   // A deletion stays, in front of the row that comes back.
   if (known != newest_.end() && !rows_[known->second].deletes) {
     Waiting& before = rows_[known->second];
-    if (!version_cell_.has_value() && (row.deletes || row.columns == before.columns)) {
+    if (!target_.decided_by_server() && (row.deletes || row.columns == before.columns)) {
       before.superseded = true;
+      row.replaces = row.replaces || before.replaces;
     } else {
-      WEIR_RETURN_IF_ERROR(Flush());
+      WEIR_RETURN_IF_ERROR(SendGathered());
     }
   }
   newest_[row.key] = rows_.size();
@@ -252,19 +136,20 @@ Status PostgresTableWriter::Insert(Waiting row) {
   return {};
 }
 
-Status PostgresTableWriter::Finish() {
+Status PostgresTableWriter::Flush() {
   WEIR_RETURN_IF_ERROR(SettleHeld());
-  WEIR_RETURN_IF_ERROR(Flush());
-  const auto checked = session_.ExecuteOne({"SET CONSTRAINTS ALL IMMEDIATE"});
-  return checked.has_value() ? Status::Ok() : checked.error();
+  return SendGathered();
 }
 
-Status PostgresTableWriter::Flush() {
+Status PostgresTableWriter::SendGathered() {
   std::vector<const Waiting*> rows;
   for (const Waiting& row : rows_) {
     if (!row.superseded) rows.push_back(&row);
   }
-  if (!rows.empty()) WEIR_RETURN_IF_ERROR(care_ == Care::kQuick ? Send(rows) : SendCarefully(rows));
+  if (!rows.empty()) {
+    if (work_.deleted_keys.Keeps(target_)) WEIR_RETURN_IF_ERROR(work_.deleted_keys.Prepare());
+    WEIR_RETURN_IF_ERROR(work_.care == PostgresWork::Care::kQuick ? Send(rows) : SendCarefully(rows));
+  }
   newest_.clear();
   rows_.clear();
   older_ = std::move(arena_);
@@ -273,23 +158,46 @@ Status PostgresTableWriter::Flush() {
 }
 
 Status PostgresTableWriter::Send(Rows rows) {
-  const auto sent = session_.Execute(StatementsFor(rows).list);
-  return sent.has_value() ? Status::Ok() : sent.error().WithContext("table " + table_->name.ToString());
+  const Statements statements = StatementsFor(rows);
+  const auto sent = work_.session.Execute(statements.list);
+  if (!sent.has_value()) return sent.error().WithContext("table " + cells_.table().name.ToString());
+  Count(statements, *sent);
+  return {};
 }
 
 Status PostgresTableWriter::SendCarefully(Rows rows) {
   Statements statements = StatementsFor(rows);
   statements.list.insert(statements.list.begin(), PostgresStatement{"SAVEPOINT weir_rows"});
   statements.list.push_back({"RELEASE SAVEPOINT weir_rows"});
-  const auto sent = session_.Execute(statements.list);
-  if (sent.has_value()) return {};
-  const Status status = sent.error().WithContext("table " + table_->name.ToString());
-  const PostgresRefusal refusal = session_.refusal();
+  const auto sent = work_.session.Execute(statements.list);
+  if (sent.has_value()) {
+    Count(statements, std::span(*sent).subspan(1));
+    return {};
+  }
+  const Status status = sent.error().WithContext("table " + cells_.table().name.ToString());
+  const PostgresRefusal refusal = work_.session.refusal();
   if (!IsRowRefusal(refusal)) return status;
-  WEIR_ASSIGN_OR_RETURN(const PostgresAnswer back, session_.ExecuteOne({"ROLLBACK TO SAVEPOINT weir_rows"}));
+  WEIR_ASSIGN_OR_RETURN(const PostgresAnswer back, work_.session.ExecuteOne({"ROLLBACK TO SAVEPOINT weir_rows"}));
   if (rows.size() == 1) return Refuse(*rows.front(), refusal);
   WEIR_RETURN_IF_ERROR(SendCarefully(rows.first(rows.size() / 2)));
   return SendCarefully(rows.subspan(rows.size() / 2));
+}
+
+std::string PostgresTableWriter::SqlFor(const Waiting& row) const {
+  const TargetTable& table = cells_.table();
+  if (!row.deletes) {
+    // In two steps: the first is for those that are not there, the second comes to what the first has written.
+    OnConflict on_conflict = refers_to_itself() ? OnConflict::kUpdateSame : OnConflict::kUpdate;
+    if (pass_ == PostgresPass::kUnlinked) on_conflict = OnConflict::kNothing;
+    if (row.replaces) on_conflict = OnConflict::kReplace;
+    std::string without;
+    if (!row.replaces && work_.deleted_keys.Keeps(target_)) {
+      without = work_.deleted_keys.DeletedSql(table, target_, row.columns);
+    }
+    return InsertSql(table, target_, row.columns, on_conflict, without);
+  }
+  if (pass_ == PostgresPass::kUnlink) return EmptySql(table, target_, row.columns, self_columns_);
+  return DeleteSql(table, target_, row.columns);
 }
 
 PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) const {
@@ -300,8 +208,10 @@ PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) co
       if (row->deletes != deletes) continue;
       // New rows keep their order.
       const size_t from = target_.upsert || groups.size() == first ? first : groups.size() - 1;
-      const auto same = std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(from), groups.end(),
-                                     [row](const auto& group) { return group.front()->columns == row->columns; });
+      const auto same =
+          std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(from), groups.end(), [row](const auto& group) {
+            return group.front()->columns == row->columns && group.front()->replaces == row->replaces;
+          });
       if (same == groups.end()) {
         groups.push_back({row});
       } else {
@@ -313,82 +223,52 @@ PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) co
   group_all(false);
   Statements statements;
   for (const std::vector<const Waiting*>& group : groups) {
-    const std::vector<size_t>& columns = group.front()->columns;
     PostgresStatement& statement = statements.list.emplace_back();
-    statement.sql =
-        group.front()->deletes ? DeleteSql(*table_, target_, columns) : InsertSql(*table_, target_, columns);
-    for (size_t i = 0; i < columns.size(); ++i) {
+    statement.sql = SqlFor(*group.front());
+    for (size_t i = 0; i < group.front()->columns.size(); ++i) {
       std::vector<PostgresCell>& cells = statements.arrays.emplace_back();
       for (const Waiting* row : group) cells.push_back(row->cells[i]);
       statement.parameters.push_back(PostgresParameter::Array(cells));
     }
+    statements.first.push_back(group.front());
+    statements.rows.push_back(group.size());
+    if (pass_ == PostgresPass::kUnlink || !HasVersion(*group.front()) || !work_.deleted_keys.Keeps(target_)) continue;
+    statements.list.push_back({.sql = work_.deleted_keys.RememberSql(cells_.table(), target_, group.front()->columns),
+                               .parameters = statements.list.back().parameters});
+    statements.first.push_back(nullptr);
+    statements.rows.push_back(0);
   }
   return statements;
 }
 
-std::string PostgresTableWriter::RowText(const Waiting& row) const {
-  std::string text = "{";
-  for (size_t i = 0; i < row.columns.size(); ++i) {
-    if (i > 0) text += ',';
-    AppendJsonString(text, table_->columns[row.columns[i]].name);
-    text += ':';
-    if (!row.cells[i].has_value()) {
-      text += "null";
-    } else {
-      AppendJsonString(text, Readable(*row.cells[i]));
-    }
+void PostgresTableWriter::Count(const Statements& statements, std::span<const PostgresAnswer> answers) {
+  if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return;
+  for (size_t i = 0; i < statements.first.size(); ++i) {
+    if (statements.first[i] == nullptr) continue;
+    const uint64_t affected = answers[i].affected;
+    const bool deletes = statements.first[i]->deletes;
+    if (deletes) counts_.deletes += affected;
+    // A row that has only its key is not touched again, which is no conflict.
+    const bool decided = target_.decided_by_server();
+    if (!deletes) counts_.upserts += decided ? affected : statements.rows[i];
+    if (!deletes && decided) counts_.conflicts += statements.rows[i] - affected;
   }
-  return text + '}';
-}
-
-// "(id)=(5)"; where the rows have no key, the row itself, cut off.
-std::string PostgresTableWriter::KeyText(const Waiting& row) const {
-  std::string names;
-  std::string values;
-  for (const std::string& column : target_.upsert ? target_.key : table_->primary_key) {
-    const std::optional<size_t> place = table_->Find(column);
-    if (!place.has_value()) continue;
-    const auto cell = std::ranges::find(row.columns, *place);
-    if (cell == row.columns.end()) continue;
-    const PostgresCell& value = row.cells[static_cast<size_t>(cell - row.columns.begin())];
-    names += (names.empty() ? "" : ", ") + column;
-    values += (values.empty() ? "" : ", ") + (value.has_value() ? Excerpt(Readable(*value)) : "null");
-  }
-  return names.empty() ? operators::QuotedExcerpt(RowText(row)) : "(" + names + ")=(" + values + ")";
 }
 
 Status PostgresTableWriter::Refuse(const Waiting& row, const PostgresRefusal& refusal) {
-  if (policies_.dead_letters.has_value()) return WriteDeadLetter(row, refusal);
-  return Status::FailedPrecondition("table " + table_->name.ToString() + " refuses the row with key " + KeyText(row) +
-                                    ": " + RefusalText(refusal));
-}
-
-Status PostgresTableWriter::WriteDeadLetter(const Waiting& row, const PostgresRefusal& refusal) {
-  const std::string table = policies_.dead_letters->Quoted();
-  const std::string target = table_->name.ToString();
-  const std::string key = KeyText(row);
-  const std::string text = RowText(row);
-  const std::string error = RefusalText(refusal);
-  std::vector<PostgresStatement> statements;
-  if (!std::exchange(dead_letters_made_, true)) {
-    WEIR_ASSIGN_OR_RETURN(const bool there, TableExists(session_, *policies_.dead_letters));
-    if (!there) {
-      statements.push_back({"CREATE TABLE " + table +
-                            " (at timestamptz NOT NULL DEFAULT now(), target text NOT NULL, kind text NOT NULL, "
-                            "key text, row json, sqlstate text, error text)"});
-    }
+  // It comes again, whole, in the pass that counts.
+  if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return {};
+  RefusedRow refused{.table = cells_.table().name.ToString(), .deletes = row.deletes, .time = row.time};
+  refused.key = target_.upsert ? target_.key : cells_.table().primary_key;
+  for (size_t i = 0; i < row.columns.size(); ++i) {
+    refused.cells.emplace_back(cells_.table().columns[row.columns[i]].name, row.cells[i]);
   }
-  statements.push_back(
-      {.sql =
-           "INSERT INTO " + table + " (target, kind, key, row, sqlstate, error) VALUES ($1, $2, $3, $4::json, $5, $6)",
-       .parameters = {PostgresParameter::Text(target), PostgresParameter::Text(row.deletes ? "delete" : "write"),
-                      PostgresParameter::Text(key), PostgresParameter::Text(text),
-                      PostgresParameter::Text(refusal.sqlstate), PostgresParameter::Text(error)}});
-  const auto written = session_.Execute(statements);
-  if (!written.has_value())
-    return written.error().WithContext("dead-letter table " + policies_.dead_letters->ToString());
-  ++dead_letters_;
-  return {};
+  constexpr char kForeignKeyViolation[] = "23503";
+  if (refers_to_itself() && !row.deletes && refusal.sqlstate == kForeignKeyViolation) {
+    // Its key stands there already, without its parent: it can't be set aside, only all be taken back.
+    return work_.dead_letters.Error(refused, refusal);
+  }
+  return work_.dead_letters.Refuse(refused, refusal);
 }
 
 }  // namespace weir::connectors

@@ -1,5 +1,5 @@
-// Writes rows into their tables within the transaction that is open on a session: gathered to statements of up to 1,000
-// rows, of which only the last version of a key is sent. One object a transaction, on its session's thread.
+// Writes the rows of one table within the transaction that is open on a session: gathered to statements of up to 1,000
+// rows, of which only the last version of a key is sent. One object a table and transaction, on its session's thread.
 //
 // Quick is how it begins: no savepoints, and a row that the server refuses fails the whole. Careful is what its owner
 // tries next: each statement behind a savepoint, one that is refused is halved until a single row is left, which is
@@ -8,92 +8,124 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "connectors/format/json_reader.h"
 #include "connectors/postgres/client.h"
+#include "connectors/postgres/dead_letters.h"
+#include "connectors/postgres/deleted_keys.h"
 #include "connectors/postgres/options.h"
+#include "connectors/postgres/row_cells.h"
 #include "connectors/postgres/segment.h"
 #include "connectors/postgres/sql.h"
 #include "operators/batch.h"
 
 namespace weir::connectors {
 
+// What the writers of one transaction share.
+struct PostgresWork {
+  enum class Care : uint8_t { kQuick, kCareful };
+  PostgresSession& session;
+  const PostgresPolicies& policies;
+  Care care;
+  PostgresDeadLetters& dead_letters;
+  PostgresDeletedKeys& deleted_keys;
+};
+
+// Where a transaction's rows are ordered by foreign keys, they are read once for each of these that its tables need.
+enum class PostgresPass : uint8_t {
+  kArrival,   // the only one: everything, as it comes
+  kUnlinked,  // inserts and updates without the columns by which the table refers to itself
+  kUpserts,   // inserts and updates; afterwards it is known which deletions are a key's last word
+  kUnlink,    // empties those columns of the rows that are deleted next
+  kDeletes,
+};
+
 class PostgresTableWriter {
  public:
-  enum class Care : uint8_t { kQuick, kCareful };
-  PostgresTableWriter(PostgresSession& session, const PostgresPolicies& policies, Care care);
+  // `target`: with its key filled in. `self_columns`: those by which the table refers to itself.
+  PostgresTableWriter(PostgresWork& work, PostgresTarget target, TargetTable table,
+                      const std::set<std::string>& self_columns);
 
+  // Nothing waits.
+  void Begin(PostgresPass pass) { pass_ = pass; }
   // Rows of a key must come in their order.
   Status Add(const SegmentRow& row);
-  // What is gathered goes out, and constraints that wait for the end of the transaction are checked now.
-  Status Finish();
-  uint64_t dead_letters() const { return dead_letters_; }
+  // What is gathered goes out.
+  Status Flush();
+  size_t bytes() const { return arena_->bytes(); }  // that wait
+
+  bool refers_to_itself() const { return !self_columns_.empty(); }
+  bool has_deletes() const { return !deleted_.empty() || versioned_deletes_; }
+
+  // Of what the server took.
+  struct Counts {
+    uint64_t upserts = 0;
+    uint64_t deletes = 0;
+    uint64_t conflicts = 0;  // rows that were older than what is there
+  };
+  const Counts& counts() const { return counts_; }
+  const TargetTable& table() const { return cells_.table(); }
 
  private:
   // A row that waits; its text is in arena_.
   struct Waiting {
     bool deletes = false;
+    bool replaces = false;                 // nothing of what was there before stays
     bool superseded = false;               // a later row of the key says it all
-    std::vector<size_t> columns = {};      // of table_; of a deletion the key's, and the version column
+    std::vector<size_t> columns = {};      // of the table; of a deletion the key's, and the version column
     std::vector<PostgresCell> cells = {};  // one for each
     std::string_view key = {};             // of an upsert
+    operators::EventTime time = {};
   };
   using Rows = std::span<const Waiting* const>;
   // The arrays behind a statement's parameters.
   struct Statements {
     std::vector<PostgresStatement> list;
+    std::vector<const Waiting*> first;  // of the rows of each; null: it writes none of the table
+    std::vector<size_t> rows;           // how many
     std::deque<std::vector<PostgresCell>> arrays;
   };
+  using KeyHash = std::pair<uint64_t, uint64_t>;
+  struct HashOfKeyHash {
+    size_t operator()(const KeyHash& key) const { return key.first; }
+  };
 
-  Status UseTarget(const SegmentRow& row);
-  Status UseColumns(const std::vector<std::string>& columns);
-  // Where the values of `columns` go.
-  Status MapColumns(const std::vector<std::string>& columns);
-  Result<Waiting> Take(const SegmentRow& row);
-  // The object of a row's values that have no column of their own; nothing: there are none.
-  PostgresCell Extras(const SegmentRow& row);
-  PostgresCell Copy(const TableColumn& column, std::string_view text);
-  // Appends the key's cells as one text, the same for all spellings of a number. False: one of them is missing.
-  bool AppendKey(const SegmentRow& row, std::string& key) const;
+  Waiting Take(const SegmentRow& row);
   Status Insert(Waiting row);
+  // Whether the row is one of this pass, and as what.
+  bool BelongsToPass(Waiting& row);
+  Status Gather(Waiting row);
   // The -U that was held back has no +U of its key: it deletes.
   Status SettleHeld();
-  Status Flush();
+  Status SendGathered();
   Status Send(Rows rows);
   Status SendCarefully(Rows rows);
   Statements StatementsFor(Rows rows) const;
-  // To the dead letters, or an error that names table, key and cause.
+  std::string SqlFor(const Waiting& row) const;
+  bool HasVersion(const Waiting& row) const;  // a deletion
+  void Count(const Statements& statements, std::span<const PostgresAnswer> answers);
   Status Refuse(const Waiting& row, const PostgresRefusal& refusal);
-  Status WriteDeadLetter(const Waiting& row, const PostgresRefusal& refusal);
-  std::string RowText(const Waiting& row) const;  // a JSON object of texts
-  std::string KeyText(const Waiting& row) const;
 
-  PostgresSession& session_;
-  const PostgresPolicies& policies_;
-  const Care care_;
-  std::map<std::string, TargetTable> tables_;  // by quoted name
-  bool dead_letters_made_ = false;
-  uint64_t dead_letters_ = 0;
+  PostgresWork& work_;
+  const PostgresTarget target_;
+  PostgresRowCells cells_;
+  std::vector<size_t> self_columns_;  // of the table
+  PostgresPass pass_ = PostgresPass::kArrival;
+  Counts counts_;
 
-  // Of the newest row.
-  std::optional<PostgresTarget> sealed_;              // as its segment says
-  PostgresTarget target_;                             // with the key filled in
-  const TargetTable* table_ = nullptr;                // in tables_
-  std::vector<std::string> columns_;                  // of the rows
-  std::vector<std::optional<size_t>> table_columns_;  // for each of columns_; nothing: not written
-  std::vector<size_t> unknown_cells_;                 // of columns_: those that the table lacks
-  std::optional<size_t> extras_;                      // of table_, if they go there
-  std::vector<size_t> key_cells_;                     // of columns_: the key's
-  std::optional<size_t> version_cell_;                // of columns_
-
-  std::optional<Waiting> held_;  // a -U: the row behind it decides
+  std::unordered_set<KeyHash, HashOfKeyHash> deleted_;  // keys whose last row is a deletion; never iterated
+  bool versioned_deletes_ = false;                      // there are deletions that their version decides on
+  std::optional<Waiting> held_;                         // a -U: the row behind it decides
   std::vector<Waiting> rows_;
   std::unordered_map<std::string_view, size_t> newest_;  // key -> of rows_; never iterated
   // Text of rows since the last flush, and since the one before it: the row that caused a flush is older than it.

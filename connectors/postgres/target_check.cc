@@ -1,11 +1,21 @@
 #include "connectors/postgres/target_check.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "connectors/postgres/foreign_keys.h"
 
 namespace weir::connectors {
 
 Result<TargetTable> FindTarget(const PostgresSinkOptions& options, PostgresClientFactory& factory) {
   WEIR_ASSIGN_OR_RETURN(const auto session, factory.Connect(options.connection));
+  if (options.target.named_by_row) {
+    if (options.policies.ordering == PostgresOrdering::kForeignKeys) {
+      WEIR_ASSIGN_OR_RETURN(const std::vector<ForeignKey> keys, LoadForeignKeys(*session));
+      WEIR_RETURN_IF_ERROR(CheckNoCycle(ForeignKeyOrder::Of(keys), options.target.table.schema));
+    }
+    return TargetTable{};
+  }
   WEIR_ASSIGN_OR_RETURN(TargetTable table, LoadTargetTable(*session, options.target.table));
   if (options.target.upsert && options.target.key.empty() && table.primary_key.empty()) {
     return Error(Status::FailedPrecondition("table " + table.name.ToString() +
@@ -42,10 +52,11 @@ Status PostgresTargetCheck::Take() {
 Status PostgresTargetCheck::CheckColumns(const operators::Schema& schema) {
   WEIR_RETURN_IF_ERROR(Take());
   if (!result_.has_value() || !result_->has_value()) return {};
-  if (options_.policies.unknown_columns != PostgresUnknownColumns::kFail) return {};
+  if (options_.policies.unknown_columns != PostgresUnknownColumns::kFail || options_.target.named_by_row) return {};
   const TargetTable& table = **result_;
   for (const std::string& column : schema.columns()) {
-    if (table.Find(column).has_value()) continue;
+    const std::vector<std::string>& without = options_.columns.without_columns;
+    if (table.Find(column).has_value() || std::ranges::find(without, column) != without.end()) continue;
     return Status::FailedPrecondition("table " + table.name.ToString() + " has no column \"" + column +
                                       "\", which the rows have; its columns: " + table.ColumnList() +
                                       " (unknown-columns says what else may become of it)");

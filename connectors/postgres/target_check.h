@@ -1,5 +1,6 @@
-// Whether the sink's table is there and fits, asked once on a Worker when a writer opens, so that a definition that
-// can't work fails before its output waits in a durable checkpoint. A task's thread.
+// Whether the sink's table is there and fits (where rows name their tables: whether an order suits all of the schema),
+// asked once on a Worker when a writer opens, so that a definition that can't work fails before its output waits in a
+// durable checkpoint. A task's thread.
 #pragma once
 
 #include <memory>

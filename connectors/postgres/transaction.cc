@@ -4,6 +4,8 @@
 
 #include "base/fault_site.h"
 #include "base/log.h"
+#include "connectors/postgres/dead_letters.h"
+#include "connectors/postgres/deleted_keys.h"
 #include "connectors/postgres/table_writer.h"
 
 namespace weir::connectors {
@@ -17,26 +19,37 @@ Status Do(PostgresSession& session, const char* sql) {
 }  // namespace
 
 Status WriteInTransaction(PostgresSession& session, const PostgresPolicies& policies,
-                          const std::function<Status()>& begin,
-                          const std::function<Status(const TakeSegmentRow& take)>& read) {
-  const auto run = [&](PostgresTableWriter::Care care) -> Status {
-    WEIR_RETURN_IF_ERROR(begin());
-    PostgresTableWriter writer(session, policies, care);
-    WEIR_RETURN_IF_ERROR(read([&writer](const SegmentRow& row) { return writer.Add(row); }));
-    WEIR_RETURN_IF_ERROR(writer.Finish());
+                          const PostgresTransaction& transaction) {
+  const auto run = [&](PostgresWork::Care care) -> Status {
+    WEIR_RETURN_IF_ERROR(transaction.begin());
+    PostgresDeadLetters dead_letters(session, policies);
+    PostgresDeletedKeys deleted_keys(session, policies);
+    PostgresWork work{session, policies, care, dead_letters, deleted_keys};
+    PostgresApply apply(work);
+    const Status written = apply.Run(transaction.read);
+    if (!written.ok() && transaction.metrics != nullptr) apply.CountErrorInto(*transaction.metrics);
+    WEIR_RETURN_IF_ERROR(written);
+    WEIR_RETURN_IF_ERROR(deleted_keys.Sweep());
+    if (transaction.end) WEIR_RETURN_IF_ERROR(transaction.end());
     FAULT_SITE("postgres.before-commit");
     WEIR_RETURN_IF_ERROR(Do(session, "COMMIT"));
     FAULT_SITE("postgres.after-commit");
-    if (writer.dead_letters() > 0) {
-      LogWarning(std::to_string(writer.dead_letters()) + " rows that PostgreSQL refuses are in table " +
+    if (transaction.metrics != nullptr) apply.CountInto(*transaction.metrics);
+    if (dead_letters.written() > 0) {
+      LogWarning(std::to_string(dead_letters.written()) + " rows that PostgreSQL refuses are in table " +
                  policies.dead_letters->ToString());
     }
     return {};
   };
-  const Status quick = run(PostgresTableWriter::Care::kQuick);
-  if (quick.code() != StatusCode::kFailedPrecondition || !IsRowRefusal(session.refusal())) return quick;
+  Status status = run(PostgresWork::Care::kQuick);
+  if (status.code() == StatusCode::kFailedPrecondition && IsCatalogueRefusal(session.refusal())) {
+    // A table changed after it was looked at.
+    WEIR_RETURN_IF_ERROR(Do(session, "ROLLBACK"));
+    status = run(PostgresWork::Care::kQuick);
+  }
+  if (status.code() != StatusCode::kFailedPrecondition || !IsRowRefusal(session.refusal())) return status;
   WEIR_RETURN_IF_ERROR(Do(session, "ROLLBACK"));
-  return run(PostgresTableWriter::Care::kCareful);
+  return run(PostgresWork::Care::kCareful);
 }
 
 }  // namespace weir::connectors

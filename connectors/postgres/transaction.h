@@ -5,17 +5,23 @@
 #include <functional>
 
 #include "base/status.h"
+#include "connectors/postgres/apply.h"
 #include "connectors/postgres/client.h"
 #include "connectors/postgres/options.h"
-#include "connectors/postgres/segment.h"
+#include "operators/metrics.h"
 
 namespace weir::connectors {
 
-// `begin` opens the transaction; `read` gives all rows to what it is called with, and does so again if it is called
-// again. After kUnavailable nobody knows whether it was committed; after any other error it was not, and the session
-// may still be within it: it is of no more use.
+struct PostgresTransaction {
+  std::function<Status()> begin;  // opens it
+  ReadSegmentRows read;
+  std::function<Status()> end = {};            // what else belongs to it, behind all rows; may be empty
+  operators::NamedMetrics* metrics = nullptr;  // null: nobody looks
+};
+
+// After kUnavailable nobody knows whether it was committed; after any other error it was not, and the session may still
+// be within it: it is of no more use.
 Status WriteInTransaction(PostgresSession& session, const PostgresPolicies& policies,
-                          const std::function<Status()>& begin,
-                          const std::function<Status(const TakeSegmentRow& take)>& read);
+                          const PostgresTransaction& transaction);
 
 }  // namespace weir::connectors

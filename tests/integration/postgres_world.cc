@@ -29,6 +29,13 @@ RawValue List(const std::vector<std::string>& texts) {
   return value;
 }
 
+RawValue Object(Definition members) {
+  RawValue value;
+  value.kind = RawKind::kObject;
+  value.members = std::move(members);
+  return value;
+}
+
 std::vector<std::string> ProblemsOf(const Definition& definition, operators::Options* options) {
   const auto factory = connectors::NewLibpqClientFactory();
   const operators::SinkType type = connectors::PostgresSinkType(*factory);
@@ -78,6 +85,10 @@ void RealPostgresWorld::CreateTable(const std::string& name, const std::vector<s
   Run("CREATE TABLE " + name + " (" + sql + (key.empty() ? "" : ", PRIMARY KEY (" + key_columns + ")") + ")");
 }
 
+void RealPostgresWorld::Refer(const std::string& child, const std::string& column, const std::string& parent) {
+  Run("ALTER TABLE " + child + " ADD FOREIGN KEY (" + column + ") REFERENCES " + parent);
+}
+
 std::vector<std::string> RealPostgresWorld::Rows(const std::string& table, const std::vector<std::string>& columns) {
   std::string sql = "SELECT ";
   for (const std::string& column : columns) sql += (column == columns.front() ? "" : ", ") + column;
@@ -108,36 +119,41 @@ std::vector<std::string> SimPostgresWorld::Rows(const std::string& table, const 
   return lines;
 }
 
-PostgresJob::PostgresJob(PostgresWorld& world, Definition definition, uint64_t attempt, std::string job)
+PostgresJob::PostgresJob(PostgresWorld& world, Definition definition, uint64_t attempt, std::string job,
+                         uint32_t parallelism)
     : world_(world), attempt_(attempt), job_(std::move(job)) {
   definition.emplace_back("connection", Text(world.conninfo()));
   operators::Options options;
   EXPECT_EQ(ProblemsOf(definition, &options), std::vector<std::string>());
   sink_ = std::move(*connectors::PostgresSinkType(world.factory()).create(options));
-  writer_ = std::move(*sink_->CreateWriter());
+  for (uint32_t i = 0; i < parallelism; ++i) {
+    Subtask& subtask = *subtasks_.emplace_back(std::make_unique<Subtask>());
+    subtask.context = {.job = job_,
+                       .uid = "out",
+                       .subtask = i,
+                       .parallelism = parallelism,
+                       .attempt = {attempt_, attempt_},
+                       .file_system = &world_.file_system(),
+                       .output_folder = world_.output_folder(),
+                       .segment_stem = job_ + "-" + std::to_string(attempt_) + "-" + std::to_string(i) + "-",
+                       .clock = &world_.clock(),
+                       .workers = &world_.workers(),
+                       .wakeup = &wakeup_,
+                       .metrics = &subtask.metrics};
+    subtask.writer = std::move(*sink_->CreateWriter());
+  }
 }
 
 Status PostgresJob::Start() {
-  context_ = {.job = job_,
-              .uid = "out",
-              .subtask = 0,
-              .parallelism = 1,
-              .attempt = {attempt_, attempt_},
-              .file_system = &world_.file_system(),
-              .output_folder = world_.output_folder(),
-              .segment_stem = job_ + "-" + std::to_string(attempt_) + "-",
-              .clock = &world_.clock(),
-              .workers = &world_.workers(),
-              .wakeup = &wakeup_,
-              .metrics = &metrics_};
-  WEIR_RETURN_IF_ERROR(writer_->Open(context_));
+  for (const auto& subtask : subtasks_) WEIR_RETURN_IF_ERROR(subtask->writer->Open(subtask->context));
   world_.workers().RunAll();
   if (sink_->system().empty()) return {};
   WEIR_ASSIGN_OR_RETURN(committer_, sink_->CreateCommitter({.job = job_,
-                                                            .attempt = context_.attempt,
+                                                            .attempt = {attempt_, attempt_},
                                                             .file_system = &world_.file_system(),
                                                             .output_folder = world_.output_folder(),
-                                                            .clock = &world_.clock()}));
+                                                            .clock = &world_.clock(),
+                                                            .metrics = &metrics_}));
   WEIR_ASSIGN_OR_RETURN(const auto peeked, committer_->Peek());
   WEIR_RETURN_IF_ERROR(committer_->Fence());
   WEIR_ASSIGN_OR_RETURN(const auto marker, committer_->ReadMarker());
@@ -145,23 +161,33 @@ Status PostgresJob::Start() {
   return committer_->Sign(MarkerOf(number_), {});
 }
 
-Status PostgresJob::Write(const std::vector<std::string>& columns, const std::vector<TestRow>& rows) {
+Status PostgresJob::Write(const std::vector<std::string>& columns, const std::vector<TestRow>& rows, size_t subtask) {
   operators::Batch batch(std::make_shared<const operators::Schema>(columns), rows.size());
   for (const TestRow& row : rows) {
-    operators::Value* values = batch.AddRow(row.kind, {});
+    operators::Value* values = batch.AddRow(row.kind, row.time);
     std::copy(row.values.begin(), row.values.end(), values);
   }
-  EXPECT_TRUE(writer_->CanWrite());
-  return writer_->Write(std::move(batch));
+  EXPECT_TRUE(subtasks_[subtask]->writer->CanWrite());
+  return subtasks_[subtask]->writer->Write(std::move(batch));
+}
+
+Status PostgresJob::Watermark(operators::EventTime time, size_t subtask) {
+  return subtasks_[subtask]->writer->ProcessWatermark({time});
 }
 
 Result<std::vector<checkpoint::Committable>> PostgresJob::Seal() {
-  for (int i = 0; i < 2; ++i) {
-    WEIR_ASSIGN_OR_RETURN(const bool ready, writer_->ReadyForBarrier());
-    if (ready) return writer_->PrepareCommit({number_ + 1, {}});
-    world_.workers().RunAll();
+  std::vector<checkpoint::Committable> sealed;
+  for (const auto& subtask : subtasks_) {
+    bool ready = false;
+    for (int i = 0; i < 2 && !ready; ++i) {
+      WEIR_ASSIGN_OR_RETURN(ready, subtask->writer->ReadyForBarrier());
+      if (!ready) world_.workers().RunAll();
+    }
+    if (!ready) return Error(Status::Internal("not ready for the barrier"));
+    WEIR_ASSIGN_OR_RETURN(const auto of_subtask, subtask->writer->PrepareCommit({number_ + 1, {}}));
+    sealed.insert(sealed.end(), of_subtask.begin(), of_subtask.end());
   }
-  return Error(Status::Internal("not ready for the barrier"));
+  return sealed;
 }
 
 Status PostgresJob::Apply(const std::vector<checkpoint::Committable>& sealed) {
@@ -175,9 +201,14 @@ Status PostgresJob::Checkpoint() {
   return sealed.empty() ? Status::Ok() : Apply(sealed);
 }
 
+uint64_t PostgresJob::Counter(const std::string& name, const std::string& table) {
+  const operators::MetricLabels labels = {{"table", table}};
+  return metrics_.Counter("out", name, labels) + subtasks_.front()->metrics.named.Counter("out", name, labels);
+}
+
 checkpoint::Marker PostgresJob::MarkerOf(uint64_t number) const {
   return {.job = job_,
-          .storage = {.high = 3, .low = 4},
+          .storage = storage_,
           .attempt = {attempt_, attempt_},
           .checkpoint = {.number = number, .id = {.high = number, .low = 9}}};
 }

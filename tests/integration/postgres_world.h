@@ -22,6 +22,7 @@ namespace weir::postgres_test {
 using Definition = std::vector<std::pair<std::string, operators::RawValue>>;
 operators::RawValue Text(std::string text);
 operators::RawValue List(const std::vector<std::string>& texts);
+operators::RawValue Object(Definition members);
 // One line a problem.
 std::vector<std::string> ProblemsOf(const Definition& definition, operators::Options* options = nullptr);
 
@@ -29,6 +30,7 @@ std::vector<std::string> ProblemsOf(const Definition& definition, operators::Opt
 struct TestRow {
   operators::RowKind kind = operators::RowKind::kInsert;
   std::vector<operators::Value> values;
+  operators::EventTime time = {};
 };
 inline operators::Value Int(int64_t number) { return operators::Value::Int64(number); }
 inline operators::Value String(std::string_view text) {
@@ -49,6 +51,8 @@ class PostgresWorld {
   // In schema public, all columns of type text; `key` may be empty.
   virtual void CreateTable(const std::string& name, const std::vector<std::string>& columns,
                            const std::vector<std::string>& key) = 0;
+  // An immediate foreign key to the one key column of `parent`.
+  virtual void Refer(const std::string& child, const std::string& column, const std::string& parent) = 0;
   // Cells joined by '|', "null" for NULL; sorted.
   virtual std::vector<std::string> Rows(const std::string& table, const std::vector<std::string>& columns) = 0;
   virtual void DeleteMarker(const std::string& job) = 0;
@@ -76,6 +80,7 @@ class RealPostgresWorld final : public PostgresWorld {
   std::string conninfo() override { return server().conninfo(); }
   void CreateTable(const std::string& name, const std::vector<std::string>& columns,
                    const std::vector<std::string>& key) override;
+  void Refer(const std::string& child, const std::string& column, const std::string& parent) override;
   std::vector<std::string> Rows(const std::string& table, const std::vector<std::string>& columns) override;
   void DeleteMarker(const std::string& job) override;
   void EndSessions() override;
@@ -99,6 +104,9 @@ class SimPostgresWorld final : public PostgresWorld {
                    const std::vector<std::string>& key) override {
     server_.CreateTable("public." + name, columns, key);
   }
+  void Refer(const std::string& child, const std::string& column, const std::string& parent) override {
+    server_.Refer("public." + child, column, "public." + parent);
+  }
   std::vector<std::string> Rows(const std::string& table, const std::vector<std::string>& columns) override;
   void DeleteMarker(const std::string& job) override { server_.DeleteMarker(job); }
   void EndSessions() override {
@@ -111,15 +119,17 @@ class SimPostgresWorld final : public PostgresWorld {
   const std::unique_ptr<connectors::PostgresClientFactory> factory_;
 };
 
-// One start of a job: a sink, its writer and its committer.
+// One start of a job: a sink, its writers and its committer.
 class PostgresJob {
  public:
   // `connection` is added to the definition. `attempt`: other than 0.
-  PostgresJob(PostgresWorld& world, Definition definition, uint64_t attempt = 1, std::string job = "orders");
+  PostgresJob(PostgresWorld& world, Definition definition, uint64_t attempt = 1, std::string job = "orders",
+              uint32_t parallelism = 1);
 
-  // Opens the writer; exactly once also peeks, fences, reads and signs with the marker found.
+  // Opens the writers; exactly once also peeks, fences, reads and signs with the marker found.
   Status Start();
-  Status Write(const std::vector<std::string>& columns, const std::vector<TestRow>& rows);
+  Status Write(const std::vector<std::string>& columns, const std::vector<TestRow>& rows, size_t subtask = 0);
+  Status Watermark(operators::EventTime time, size_t subtask = 0);
   // A barrier; answers what is sealed.
   Result<std::vector<checkpoint::Committable>> Seal();
   // A barrier, and what is sealed is applied as the next checkpoint.
@@ -129,17 +139,26 @@ class PostgresJob {
   checkpoint::Marker MarkerOf(uint64_t number) const;
   checkpoint::Committer& committer() { return *committer_; }
   operators::Sink& sink() { return *sink_; }
+  // Of the committer, and of the first writer.
+  uint64_t Counter(const std::string& name, const std::string& table);
+  void UseStorage(UniqueId storage) { storage_ = storage; }
 
  private:
+  struct Subtask {
+    operators::SubtaskMetrics metrics;
+    operators::WriterContext context;
+    std::unique_ptr<operators::SinkWriter> writer;
+  };
+
   PostgresWorld& world_;
   const uint64_t attempt_;
   const std::string job_;
+  UniqueId storage_ = {.high = 3, .low = 4};
   uint64_t number_ = 0;
   NoWakeup wakeup_;
-  operators::SubtaskMetrics metrics_;
-  operators::WriterContext context_;
+  operators::NamedMetrics metrics_;
   std::unique_ptr<operators::Sink> sink_;
-  std::unique_ptr<operators::SinkWriter> writer_;
+  std::vector<std::unique_ptr<Subtask>> subtasks_;
   std::unique_ptr<checkpoint::Committer> committer_;
 };
 

@@ -1,10 +1,10 @@
 #include "tests/simulation/sim_postgres.h"
 
 #include <algorithm>
-#include <set>
 #include <span>
 
 #include "base/check.h"
+#include "tests/simulation/sim_postgres_sql.h"
 
 namespace weir::simulation {
 namespace {
@@ -15,54 +15,6 @@ using connectors::PostgresRefusal;
 using connectors::PostgresStatement;
 
 constexpr char kMarkers[] = "public.weir_markers";
-
-SimPostgres::Cell Copy(const PostgresCell& cell) {
-  return cell.has_value() ? SimPostgres::Cell(std::string(*cell)) : std::nullopt;
-}
-
-// Quoted identifiers of `sql` from `begin` up to `end`: ("a", "b""c").
-std::vector<std::string> Names(std::string_view sql, size_t begin, size_t end) {
-  std::vector<std::string> names;
-  for (size_t at = begin; at < end; ++at) {
-    if (sql[at] != '"') continue;
-    std::string& name = names.emplace_back();
-    for (++at; at < end; ++at) {
-      if (sql[at] == '"' && (at + 1 >= end || sql[at + 1] != '"')) break;
-      if (sql[at] == '"') ++at;
-      name += sql[at];
-    }
-  }
-  return names;
-}
-
-// "public.t" of a statement that has its table between `before` and `after`.
-std::string TableOf(std::string_view sql, std::string_view before, std::string_view after) {
-  const std::vector<std::string> names = Names(sql, before.size(), sql.find(after));
-  return names.size() == 2 ? names[0] + "." + names[1] : std::string();
-}
-
-std::string TableOfQuoted(std::string_view quoted) {
-  const std::vector<std::string> names = Names(quoted, 0, quoted.size());
-  return names.size() == 2 ? names[0] + "." + names[1] : std::string();
-}
-
-PostgresAnswer Tagged(std::string tag, uint64_t affected = 0) {
-  PostgresAnswer answer;
-  answer.tag = std::move(tag);
-  answer.affected = affected;
-  return answer;
-}
-
-PostgresAnswer OneCell(SimPostgres::Cell cell) {
-  PostgresAnswer answer;
-  answer.rows.push_back({std::move(cell)});
-  return answer;
-}
-
-SimPostgres::Cell CellOf(const SimPostgres::Row& row, const std::string& column) {
-  const auto found = row.find(column);
-  return found == row.end() ? std::nullopt : found->second;
-}
 
 Status Lost() { return Status::Unavailable("the connection to the simulated PostgreSQL was lost"); }
 
@@ -112,6 +64,11 @@ std::unique_ptr<connectors::PostgresClientFactory> SimPostgres::NewClientFactory
 
 void SimPostgres::CreateTable(const std::string& name, std::vector<std::string> columns, std::vector<std::string> key) {
   tables_[name] = {.columns = std::move(columns), .key = std::move(key), .rows = {}};
+}
+
+void SimPostgres::Refer(const std::string& child, const std::string& column, const std::string& parent) {
+  tables_.at(child).references.emplace_back(column, parent);
+  has_references_ = true;
 }
 
 std::vector<SimPostgres::Row> SimPostgres::Rows(const std::string& name) const {
@@ -264,6 +221,8 @@ SimPostgres::Answer SimPostgres::RunOne(uint64_t pid, const PostgresStatement& s
     answer = RunInsert(backend, statement);
   } else if (sql.starts_with("DELETE FROM ") && in_transaction) {
     answer = RunDelete(backend, statement);
+  } else if (sql.starts_with("UPDATE ") && in_transaction) {
+    answer = RunEmpty(backend, statement);
   }
   if (!answer.has_value() && in_transaction) backends_[pid].failed = true;
   return answer;
@@ -291,8 +250,9 @@ void SimPostgres::Commit(Backend& backend) {
   for (const Write& write : *backend.transaction) Apply(write);
 }
 
-void SimPostgres::Apply(const Write& write) {
-  Table& table = tables_[write.table];
+void SimPostgres::Apply(const Write& write) { ApplyTo(tables_[write.table], write); }
+
+void SimPostgres::ApplyTo(Table& table, const Write& write) {
   const auto same = [&write](const Row& row) {
     return std::ranges::all_of(
         write.key, [&](const std::string& column) { return CellOf(row, column) == CellOf(write.row, column); });
@@ -301,6 +261,8 @@ void SimPostgres::Apply(const Write& write) {
     std::erase_if(table.rows, same);
     return;
   }
+  if (write.only_new && std::ranges::any_of(table.rows, same)) return;
+  if (write.only_there && std::ranges::none_of(table.rows, same)) return;
   const auto found = write.key.empty() ? table.rows.end() : std::ranges::find_if(table.rows, same);
   if (found == table.rows.end()) {
     table.rows.push_back(write.row);
@@ -344,7 +306,7 @@ SimPostgres::Answer SimPostgres::RunOnMarkers(uint64_t pid, const PostgresStatem
   Backend& backend = backends_[pid];
   const std::string_view sql = statement.sql;
   if (sql.starts_with("CREATE TABLE IF NOT EXISTS")) {
-    tables_.try_emplace(kMarkers);
+    tables_[kMarkers].columns = {"job", "storage", "attempt", "number", "id", "owner", "backend", "frontier"};
     return Tagged("CREATE TABLE");
   }
   const std::string job = Copy(statement.parameters.at(0).text).value_or("");
@@ -378,6 +340,13 @@ SimPostgres::Answer SimPostgres::RunOnMarkers(uint64_t pid, const PostgresStatem
     if (!marker.has_value()) backend.transaction->push_back({.table = kMarkers, .key = {"job"}, .row = {{"job", job}}});
     return Tagged("INSERT", marker.has_value() ? 0 : 1);
   }
+  if (sql.contains("SET frontier")) {
+    // Both are texts of the same form.
+    const Cell before = marker.has_value() ? CellOf(*marker, "frontier") : std::nullopt;
+    const Cell after = std::max(before, Copy(statement.parameters.at(1).text));
+    backend.transaction->push_back({.table = kMarkers, .key = {"job"}, .row = {{"job", job}, {"frontier", after}}});
+    return Tagged("UPDATE 1", 1);
+  }
   const Cell owner = Copy(statement.parameters.at(1).text);
   if (sql.contains("gen_random_uuid")) return TakeMarker(pid, job, owner, sql.contains("coalesce(owner"));
   const bool proves = sql.contains("owner = $2");  // a planted bug does not
@@ -385,64 +354,9 @@ SimPostgres::Answer SimPostgres::RunOnMarkers(uint64_t pid, const PostgresStatem
   Row row = {{"job", job}};
   const char* const columns[] = {"storage", "attempt", "number", "id"};
   for (size_t i = 0; i < std::size(columns); ++i) row[columns[i]] = Copy(statement.parameters.at(i + 2).text);
+  if (CellOf(*marker, "storage") != CellOf(row, "storage")) row["frontier"] = std::nullopt;
   backend.transaction->push_back({.table = kMarkers, .key = {"job"}, .row = std::move(row)});
   return Tagged("UPDATE 1", 1);
-}
-
-SimPostgres::Answer SimPostgres::RunOnCatalogue(const PostgresStatement& statement) const {
-  const std::string name = TableOfQuoted(statement.parameters.at(0).text.value_or(""));
-  const auto table = tables_.find(name);
-  if (statement.sql.starts_with("SELECT to_regclass")) return OneCell(table == tables_.end() ? "f" : "t");
-  PostgresAnswer answer;
-  if (table == tables_.end()) return answer;
-  for (const std::string& column : table->second.columns) {
-    const auto key = std::ranges::find(table->second.key, column);
-    Cell place;
-    if (key != table->second.key.end()) place = std::to_string(key - table->second.key.begin() + 1);
-    answer.rows.push_back({column, "text", "f", "f", "f", place});
-  }
-  return answer;
-}
-
-SimPostgres::Answer SimPostgres::RunInsert(Backend& backend, const PostgresStatement& statement) {
-  const std::string_view sql = statement.sql;
-  const std::string table = TableOf(sql, "INSERT INTO ", " AS t (");
-  if (!tables_.contains(table)) return std::unexpected(Refused{"42P01", "relation " + table + " does not exist"});
-  const size_t list = sql.find(" AS t (");
-  const std::vector<std::string> columns = Names(sql, list, sql.find(") ", list));
-  WEIR_CHECK_EQ(columns.size(), statement.parameters.size());
-  std::vector<std::string> key;
-  if (const size_t conflict = sql.find(" ON CONFLICT ("); conflict != std::string_view::npos) {
-    key = Names(sql, conflict, sql.find(')', conflict));
-  }
-  const size_t count = statement.parameters.front().array.size();
-  std::set<std::vector<Cell>> seen;
-  for (size_t i = 0; i < count; ++i) {
-    Write write{.table = table, .key = key, .row = {}};
-    for (size_t c = 0; c < columns.size(); ++c) write.row[columns[c]] = Copy(statement.parameters[c].array[i]);
-    std::vector<Cell> key_cells;
-    for (const std::string& column : key) key_cells.push_back(CellOf(write.row, column));
-    if (!key.empty() && !seen.insert(key_cells).second) {
-      return std::unexpected(Refused{"21000", "ON CONFLICT DO UPDATE command cannot affect row a second time"});
-    }
-    backend.transaction->push_back(std::move(write));
-  }
-  return Tagged("INSERT", count);
-}
-
-SimPostgres::Answer SimPostgres::RunDelete(Backend& backend, const PostgresStatement& statement) {
-  const std::string_view sql = statement.sql;
-  const std::string table = TableOf(sql, "DELETE FROM ", " AS t USING");
-  if (!tables_.contains(table)) return std::unexpected(Refused{"42P01", "relation " + table + " does not exist"});
-  const std::vector<std::string> key = Names(sql, sql.find(" WHERE "), sql.size());
-  WEIR_CHECK_EQ(key.size(), statement.parameters.size());
-  const size_t count = statement.parameters.front().array.size();
-  for (size_t i = 0; i < count; ++i) {
-    Write write{.table = table, .deletes = true, .key = key, .row = {}};
-    for (size_t c = 0; c < key.size(); ++c) write.row[key[c]] = Copy(statement.parameters[c].array[i]);
-    backend.transaction->push_back(std::move(write));
-  }
-  return Tagged("DELETE", count);
 }
 
 }  // namespace weir::simulation

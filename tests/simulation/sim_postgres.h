@@ -4,8 +4,8 @@
 // course; one thread.
 //
 // It knows the statements that the postgres sink sends and refuses all others. Modelled: transactions, the lock of the
-// marker's row, pg_terminate_backend, commits without an answer, serialization failures, a key twice in one statement.
-// Not modelled: types, constraints other than a key, locks of other rows (the later commit wins).
+// marker's row, pg_terminate_backend, commits without an answer, serialization failures, a key twice in one statement,
+// immediate foreign keys. Not modelled: types, other constraints, locks of other rows (the later commit wins).
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,8 @@ class SimPostgres {
 
   // `name`: "public.t"; all columns are of type text but for the sink's looks.
   void CreateTable(const std::string& name, std::vector<std::string> columns, std::vector<std::string> key);
+  // An immediate foreign key to the one key column of `parent`.
+  void Refer(const std::string& child, const std::string& column, const std::string& parent);
   std::vector<Row> Rows(const std::string& name) const;  // committed
   // Number of the newest checkpoint whose output is there; 0: none.
   uint64_t MarkerNumber(const std::string& job) const;
@@ -60,10 +62,13 @@ class SimPostgres {
     std::vector<std::string> columns;
     std::vector<std::string> key;  // empty: rows are only ever added
     std::vector<Row> rows;
+    std::vector<std::pair<std::string, std::string>> references = {};  // column, table
   };
   struct Write {
     std::string table;
     bool deletes = false;
+    bool only_there = false;       // no new row
+    bool only_new = false;         // no row that is there
     std::vector<std::string> key;  // columns by which a row is found; empty: a new one
     Row row;
   };
@@ -91,9 +96,15 @@ class SimPostgres {
   Answer RunOnCatalogue(const connectors::PostgresStatement& statement) const;
   Answer RunInsert(Backend& backend, const connectors::PostgresStatement& statement);
   Answer RunDelete(Backend& backend, const connectors::PostgresStatement& statement);
+  Answer RunEmpty(Backend& backend, const connectors::PostgresStatement& statement);
+  Answer ForeignKeys() const;
+  std::optional<Refused> Violation(const Backend& backend) const;
+  // The answer, unless what was done violates a foreign key.
+  Answer Checked(Backend& backend, connectors::PostgresAnswer answer);
   Answer TakeMarker(uint64_t pid, const std::string& job, const Cell& owner, bool keeps_owner);
   void Commit(Backend& backend);
   void Apply(const Write& write);
+  static void ApplyTo(Table& table, const Write& write);
   // The transaction's view of the job's marker; null: there is none.
   std::optional<Row> Marker(const Backend& backend, const std::string& job) const;
   bool LockMarker(uint64_t pid, const std::string& job);
@@ -107,6 +118,7 @@ class SimPostgres {
   const std::unique_ptr<Random> random_;
   SimPostgresFaults faults_;
   bool reachable_ = true;
+  bool has_references_ = false;
   std::map<std::string, Table> tables_;
   std::map<uint64_t, Backend> backends_;          // by pid
   std::map<std::string, uint64_t> marker_locks_;  // job -> pid

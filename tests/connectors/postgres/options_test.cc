@@ -82,6 +82,19 @@ TEST_F(PostgresOptionsTest, ProblemsNameTheOptionAndNeverTheConnection) {
                                 "/version-column is : version-column has a meaning only with mode upsert"}));
 }
 
+TEST_F(PostgresOptionsTest, B01_ATargetIsATableOrAColumnThatNamesIt) {
+  EXPECT_EQ(ProblemsOf({{"connection", "host=db"}}),
+            (std::vector<std::string>{"/table is : table is missing: expected table, or table-column"}));
+  EXPECT_EQ(ProblemsOf({{"connection", "host=db"}, {"table", "a"}, {"table-column", "t"}}),
+            (std::vector<std::string>{"/table is : table and table-column exclude each other"}));
+  EXPECT_EQ(ProblemsOf({{"connection", "host=db"}, {"table", "a"}, {"schema", "s"}, {"key-column", "k"}}),
+            (std::vector<std::string>{"/schema is : schema has a meaning only with table-column",
+                                      "/key-column is : key-column has a meaning only with table-column"}));
+  EXPECT_EQ(ProblemsOf({{"connection", "host=db"}, {"table-column", "t"}, {"on-missing-table", "dead-letter"}}),
+            (std::vector<std::string>{
+                "/dead-letter-table is : dead-letter-table is needed with on-missing-table dead-letter"}));
+}
+
 TEST_F(PostgresOptionsTest, ExtrasNeedAColumn) {
   EXPECT_EQ(ProblemsOf({{"connection", "host=db"}, {"table", "t"}, {"unknown-columns", "extras"}}),
             (std::vector<std::string>{"/extras-column is : extras-column is needed with unknown-columns extras"}));

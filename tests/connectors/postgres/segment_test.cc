@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,57 @@ class PostgresSegmentTest : public testing::Test {
 
   simulation::SimFileSystem fs_{1};
 };
+
+TEST_F(PostgresSegmentTest, RowsNameTheirTablesAndEachTableIsNamedOnce) {
+  const PostgresTarget target{.table = {"s", ""}, .upsert = true, .named_by_row = true, .key_column = "k"};
+  PostgresRowColumns columns{.table_column = "t", .without_columns = {"x"}};
+  columns.tables["b"] = {.table = "B2", .renames = {{"n", "m"}}, .deadlines = {{"at", "5"}}, .keeps_deleted = true};
+  PostgresRowFrames frames(target, columns);
+  const auto one = Rows({"t", "x", "n"}, {{RowKind::kInsert, {Text("a"), Text("no"), Text("1")}},
+                                          {RowKind::kInsert, {Text("b"), Text("no"), Text("2")}},
+                                          {RowKind::kDelete, {Text("a"), Text("no"), Text("3")}}});
+  std::string bytes;
+  ASSERT_EQ(frames.Append(one, bytes).value_or(0), 3U);
+  const size_t first = bytes.size();
+  ASSERT_TRUE(frames.Append(one, bytes).has_value());
+  EXPECT_LT(bytes.size() - first, 20U) << "the second time by number";
+  AppendSegmentFrontier(bytes, {3, {1'700'000'000'000'000'000, 7}});
+  AppendPostgresSegmentEnd(bytes);
+  std::vector<std::string> rows;
+  ASSERT_EQ(Read(bytes, rows).ToString(), "ok");
+  const std::vector<std::string> expected = {"s.a() +I n=1", "s.B2() +I n=2", "s.a() -D n=3"};
+  EXPECT_EQ(std::vector<std::string>(rows.begin(), rows.begin() + 3), expected);
+  EXPECT_EQ(std::vector<std::string>(rows.begin() + 3, rows.end()), expected);
+  std::optional<SegmentFrontier> frontier;
+  PostgresTarget of_b;
+  const auto take = [&](const SegmentRow& row) {
+    if (row.target.table.table == "B2") of_b = row.target;
+    return Status::Ok();
+  };
+  ASSERT_EQ(ReadPostgresSegment(fs_, "/segment", take, &frontier).ToString(), "ok");
+  EXPECT_EQ(frontier, (SegmentFrontier{3, {1'700'000'000'000'000'000, 7}}));
+  PostgresTableRules rules = columns.tables["b"];
+  rules.table.clear();
+  EXPECT_EQ(of_b.rules, rules);
+  EXPECT_EQ(of_b.key_column, "k");
+}
+
+TEST_F(PostgresSegmentTest, TimesOfRowsComeBackAlsoNegativeOnesAndNone) {
+  const PostgresTarget target{.table = {"s", ""}, .upsert = true, .named_by_row = true};
+  PostgresRowFrames frames(target, {.table_column = "t"});
+  const std::vector<operators::EventTime> times = {{}, {-1, 0}, {-1, 0}, {5, 2'147'483'647}, {}};
+  Batch batch(std::make_shared<const operators::Schema>(std::vector<std::string>{"t"}), times.size());
+  for (const operators::EventTime time : times) batch.AddRow(RowKind::kInsert, time)[0] = Text("a");
+  std::string bytes;
+  ASSERT_TRUE(frames.Append(batch, bytes).has_value());
+  std::vector<operators::EventTime> read;
+  const auto take = [&](const SegmentRow& row) {
+    read.push_back(row.time);
+    return Status::Ok();
+  };
+  ASSERT_EQ(ReadPostgresRows(bytes, take).ToString(), "ok");
+  EXPECT_EQ(read, times);
+}
 
 TEST_F(PostgresSegmentTest, GivesBackWhatWasAppended) {
   const PostgresTarget target{.table = {"s", "t"}, .upsert = true, .key = {"id"}, .version_column = "v"};
@@ -125,7 +177,7 @@ TEST_F(PostgresSegmentTest, WhatATableCanNotHaveIsRefusedBeforeItIsSealed) {
   EXPECT_EQ(null_character.error().ToString(),
             "invalid argument: row \"n=a b\": column \"n\" has a text with a null character, which PostgreSQL "
             "can't store");
-  PostgresRowFrames with_dead_letters(append, true);
+  PostgresRowFrames with_dead_letters(append, {}, true);
   EXPECT_EQ(*with_dead_letters.Append(Rows({"n"}, {{RowKind::kInsert, {Text({"a\0b", 3})}}}), bytes), 1U);
   const auto deletion = frames.Append(Rows({"n"}, {{RowKind::kDelete, {Text("a")}}}), bytes);
   EXPECT_EQ(deletion.error().code(), StatusCode::kInvalidArgument);

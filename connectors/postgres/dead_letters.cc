@@ -1,0 +1,125 @@
+#include "connectors/postgres/dead_letters.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json_escape.h"
+#include "connectors/format/hlc.h"
+#include "connectors/format/json_text.h"
+#include "connectors/postgres/sql.h"
+#include "operators/raw_value.h"
+
+namespace weir::connectors {
+namespace {
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = static_cast<unsigned char>(text.front()) < 0x80 ? 1 : Utf8SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+// For people, and for a column of text: what is no text in hexadecimal digits.
+std::string Readable(std::string_view text) {
+  if (IsUtf8(text)) return std::string(text);
+  std::string bytes;
+  AppendPostgresText(bytes, operators::Value::Text(operators::ValueType::kBytes, text));
+  return bytes;
+}
+
+// At most 100 bytes of it.
+std::string Excerpt(std::string text) {
+  size_t size = 100;
+  if (text.size() <= size) return text;
+  while ((static_cast<unsigned char>(text[size]) & 0xc0U) == 0x80U) --size;
+  return text.substr(0, size) + "...";
+}
+
+// " of 1700000000000000000.0000000000"
+std::string OfTime(operators::EventTime time) {
+  if (time == operators::EventTime::Min()) return {};
+  std::string text = " of ";
+  AppendHlc(time, text);
+  return text;
+}
+
+}  // namespace
+
+RefusedRow RefusedRow::Of(const SegmentRow& row, std::string table, std::vector<std::string> key) {
+  RefusedRow refused{.table = std::move(table),
+                     .deletes = row.target.upsert && operators::IsRetraction(row.kind),
+                     .key = std::move(key),
+                     .time = row.time};
+  if (!row.target.key_column.empty()) refused.key = {row.target.key_column};
+  for (size_t i = 0; i < row.values.size(); ++i) {
+    if (!row.values[i].absent) refused.cells.emplace_back(row.columns[i], row.values[i].text);
+  }
+  return refused;
+}
+
+std::string RefusedRow::Text() const {
+  std::string text = "{";
+  for (const auto& [name, value] : cells) {
+    if (text.size() > 1) text += ',';
+    AppendJsonString(text, name);
+    text += ':';
+    if (!value.has_value()) {
+      text += "null";
+    } else {
+      AppendJsonString(text, Readable(*value));
+    }
+  }
+  return text + '}';
+}
+
+std::string RefusedRow::KeyText() const {
+  std::string names;
+  std::string values;
+  for (const std::string& column : key) {
+    const auto cell = std::ranges::find(cells, column, [](const auto& one) { return one.first; });
+    if (cell == cells.end()) continue;
+    names += (names.empty() ? "" : ", ") + column;
+    values += (values.empty() ? "" : ", ") + (cell->second.has_value() ? Excerpt(Readable(*cell->second)) : "null");
+  }
+  return names.empty() ? operators::QuotedExcerpt(Text()) : "(" + names + ")=(" + values + ")";
+}
+
+Status PostgresDeadLetters::Error(const RefusedRow& row, const PostgresRefusal& refusal) {
+  return Status::FailedPrecondition("table " + row.table + " refuses the row with key " + row.KeyText() +
+                                    OfTime(row.time) + ": " + RefusalText(refusal));
+}
+
+Status PostgresDeadLetters::Refuse(const RefusedRow& row, const PostgresRefusal& refusal) {
+  return policies_.dead_letters.has_value() ? Write(row, refusal) : Error(row, refusal);
+}
+
+Status PostgresDeadLetters::Write(const RefusedRow& row, const PostgresRefusal& refusal) {
+  const std::string table = policies_.dead_letters->Quoted();
+  const std::string key = row.KeyText();
+  const std::string text = row.Text();
+  const std::string error = RefusalText(refusal) + (OfTime(row.time).empty() ? "" : "; row" + OfTime(row.time));
+  std::vector<PostgresStatement> statements;
+  if (!std::exchange(made_, true)) {
+    WEIR_ASSIGN_OR_RETURN(const bool there, TableExists(session_, *policies_.dead_letters));
+    if (!there) {
+      statements.push_back({"CREATE TABLE " + table +
+                            " (at timestamptz NOT NULL DEFAULT now(), target text NOT NULL, kind text NOT NULL, "
+                            "key text, row json, sqlstate text, error text)"});
+    }
+  }
+  statements.push_back(
+      {.sql =
+           "INSERT INTO " + table + " (target, kind, key, row, sqlstate, error) VALUES ($1, $2, $3, $4::json, $5, $6)",
+       .parameters = {PostgresParameter::Text(row.table), PostgresParameter::Text(row.deletes ? "delete" : "write"),
+                      PostgresParameter::Text(key), PostgresParameter::Text(text),
+                      PostgresParameter::Text(refusal.sqlstate), PostgresParameter::Text(error)}});
+  const auto written = session_.Execute(statements);
+  if (!written.has_value())
+    return written.error().WithContext("dead-letter table " + policies_.dead_letters->ToString());
+  ++written_;
+  return {};
+}
+
+}  // namespace weir::connectors
