@@ -62,7 +62,7 @@ CockroachdbDeserializer::CockroachdbDeserializer(const operators::Options& optio
       metadata_(options),
       avro_(schemas == nullptr ? nullptr : std::make_unique<AvroReader>(std::move(schemas))),
       reader_(avro_ == nullptr ? static_cast<ObjectReader&>(json_) : *avro_),
-      shape_(metadata_.columns(), options.Strings("columns")),
+      wanted_columns_(options.Strings("columns")),
       topics_(options_.topic_prefix) {
   NameMembers();
 }
@@ -71,15 +71,12 @@ void CockroachdbDeserializer::NameMembers() {
   constexpr std::array<std::string_view, kMembers> kNames = {
       "payload", "source", "op", "after", "before", "key", "resolved", "updated", "mvcc_timestamp", "topic"};
   for (size_t i = 0; i < kMembers; ++i) members_[i].name = kNames[i];
-  members_[kAfter].shape = &shape_;
-  members_[kBefore].shape = &shape_;
   if (options_.envelope == Envelope::kWrapped) {
     top_ = Members(kAfter, kTopic);
   } else if (options_.envelope == Envelope::kEnriched) {
     top_ = Members(kHolder, kResolved);
     members_[kHolder].inside = Members(kSource, kResolved);
     members_[kSource].inside = Members(kUpdated, kTopic);
-    members_[kKey].shape = &shape_;
     members_[kUpdated].name = "ts_hlc";
     members_[kTopic].name = "table_name";
   } else if (avro_ != nullptr) {
@@ -92,7 +89,22 @@ void CockroachdbDeserializer::NameMembers() {
   }
 }
 
+// Each topic has a shape of its own: its rows carry no columns of other topics' tables.
+void CockroachdbDeserializer::UseShapeOf(std::string_view topic) {
+  if (shape_ != nullptr && shaped_topic_ == topic) return;
+  auto found = shapes_.find(topic);
+  if (found == shapes_.end()) {
+    found = shapes_.try_emplace(std::string(topic), metadata_.columns(), wanted_columns_).first;
+  }
+  shaped_topic_ = topic;
+  shape_ = &found->second;
+  members_[kAfter].shape = shape_;
+  members_[kBefore].shape = shape_;
+  if (options_.envelope == Envelope::kEnriched) members_[kKey].shape = shape_;
+}
+
 Status CockroachdbDeserializer::Deserialize(const RawRecord& record, RowCollector& collector) {
+  UseShapeOf(record.topic);
   const bool no_value = !record.value.has_value();
   if (no_value || (record.value->empty() && options_.envelope == Envelope::kKeyOnly)) {
     return PutTombstone(record, collector);
@@ -193,7 +205,7 @@ Status CockroachdbDeserializer::Put(std::span<ObjectMember* const> rows, std::sp
     metadata_.Fill(record, metadata, collector.arena(), row);
     collected[i] = {kinds[i], row};
   }
-  collector.PutRows(shape_.schema(), time.time, {collected.data(), rows.size()}, time.clock);
+  collector.PutRows(shape_->schema(), time.time, {collected.data(), rows.size()}, time.clock);
   return Status::Ok();
 }
 
@@ -296,13 +308,13 @@ Status CockroachdbDeserializer::ReadKeyArray(std::string_view key, const RawReco
                                    std::to_string(names.size()) + " key columns");
   }
   std::vector<Value>& row = members_[kBefore].row;
-  if (shape_.size() + key_.size() > RowShape::kColumnsMax) shape_.Reset();
-  row.assign(shape_.size() + key_.size(), Value());
+  if (shape_->size() + key_.size() > RowShape::kColumnsMax) shape_->Reset();
+  row.assign(shape_->size() + key_.size(), Value());
   for (size_t i = 0; i < key_.size(); ++i) {
-    const int32_t column = shape_.ColumnOf(kNoPosition, names[i]);
+    const int32_t column = shape_->ColumnOf(kNoPosition, names[i]);
     if (column >= 0) row[static_cast<size_t>(column)] = key_[i];
   }
-  row.resize(shape_.size());
+  row.resize(shape_->size());
   return Status::Ok();
 }
 

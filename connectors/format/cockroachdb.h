@@ -28,6 +28,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -66,6 +67,7 @@ class CockroachdbDeserializer final : public Deserializer {
 
   // Which members the envelope has, and where.
   void NameMembers();
+  void UseShapeOf(std::string_view topic);
   std::span<ObjectMember> Members(Index first, Index last) { return {&members_[first], &members_[last] + 1}; }
   // The message as JSON has it without a wrapper: its columns beside "__crdb__".
   bool RowIsTheObject() const { return avro_ == nullptr && top_.empty(); }
@@ -97,7 +99,10 @@ class CockroachdbDeserializer final : public Deserializer {
   JsonReader json_;
   std::unique_ptr<AvroReader> avro_;  // null: JSON
   ObjectReader& reader_;              // one of them
-  RowShape shape_;                    // of after, before and key
+  const std::vector<std::string> wanted_columns_;
+  std::map<std::string, RowShape, std::less<>> shapes_;  // by topic: of after, before and key
+  std::string shaped_topic_;                             // whose shape is in use
+  RowShape* shape_ = nullptr;                            // in shapes_
   TopicTables topics_;
   std::array<ObjectMember, kMembers> members_;
   std::span<ObjectMember> top_;  // of members_: those of the message's object

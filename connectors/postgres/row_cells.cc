@@ -66,10 +66,6 @@ Status PostgresRowCells::MapColumns(const std::vector<std::string>& columns) {
       return Status::FailedPrecondition("the rows for table " + table_.name.ToString() + " have a column \"" + column +
                                         "\" of their own, which extras-column names: expected another name");
     }
-    if (!found.has_value() && !extras_.has_value() && policies_.unknown_columns == PostgresUnknownColumns::kFail) {
-      return Status::FailedPrecondition("table " + table_.name.ToString() + " has no column \"" + names[cell] +
-                                        "\", which the rows have; its columns: " + table_.ColumnList());
-    }
     if (!found.has_value()) unknown_cells_.push_back(cell);
     if (found.has_value() && table_.columns[*found].generated) found.reset();
   }
@@ -105,6 +101,16 @@ Status PostgresRowCells::UseColumns(const std::vector<std::string>& columns) {
   columns_ = columns;
   mapped_ = true;
   return {};
+}
+
+// Rows of several tables may share their names: what a row lacks its table may lack as well.
+Status PostgresRowCells::CheckUnknown(const SegmentRow& row) const {
+  if (extras_.has_value() || policies_.unknown_columns != PostgresUnknownColumns::kFail) return {};
+  const auto cell = std::ranges::find_if(unknown_cells_, [&](size_t each) { return !row.values[each].absent; });
+  if (cell == unknown_cells_.end()) return {};
+  return Status::FailedPrecondition("table " + table_.name.ToString() + " has no column \"" +
+                                    target_.rules.NameOf(row.columns[*cell]) +
+                                    "\", which the rows have; its columns: " + table_.ColumnList());
 }
 
 PostgresCell PostgresRowCells::Extras(const SegmentRow& row, operators::Arena& arena) const {
@@ -190,6 +196,7 @@ Result<PostgresRowCells::Cells> PostgresRowCells::Take(const SegmentRow& row, bo
     cells.missing = "version column";
     cells.missing_column = target_.versions()[static_cast<size_t>(lacking - version_cells_.begin())];
   }
+  WEIR_RETURN_IF_ERROR(CheckUnknown(row));
   for (size_t cell = 0; cell < row.values.size(); ++cell) {
     if (!row.values[cell].absent && table_columns_[cell].has_value()) add(cell);
   }

@@ -48,6 +48,8 @@ class PostgresRowCells {
   // From the JSON array that the row has for its key.
   bool TakeKeyArray(const SegmentRow& row, operators::Arena& arena, Cells& cells);
   void AddKeyCell(const std::string& column, std::string_view text, operators::Arena& arena, Cells& cells);
+  // That the row has no value for a column that the table lacks, if that is refused.
+  Status CheckUnknown(const SegmentRow& row) const;
   // The object of a row's values that have no column of their own; nothing: there are none.
   PostgresCell Extras(const SegmentRow& row, operators::Arena& arena) const;
 
