@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "connectors/kafka/client.h"
+#include "connectors/kafka/group_consumer.h"
 #include "operators/options.h"
 
 namespace weir::connectors {
@@ -31,6 +32,9 @@ struct KafkaSourceOptions {
   std::string group;              // empty: no offsets are committed
   Duration discovery_interval{};  // zero: off
   Duration request_timeout{};
+  // Partitions are the group's to assign (group_options.h). Without: the enumerator's.
+  std::optional<KafkaGroupMembership> membership;
+  std::string instance;  // of the process, with membership
 
   bool bounded() const { return end != KafkaEnd::kNone; }
 };
