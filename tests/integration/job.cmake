@@ -73,3 +73,5 @@ weir_add_test(job_operation_test
   ${CMAKE_CURRENT_SOURCE_DIR}/job_operation_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/job_stop_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(job_group_test ${CMAKE_CURRENT_SOURCE_DIR}/job_group_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 400 WHOLE)

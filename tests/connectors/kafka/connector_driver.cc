@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "connectors/kafka/register_kafka.h"
 
@@ -136,6 +137,14 @@ SourceSnapshot SourceDriver::Snapshot(uint64_t number) {
 
 void SourceDriver::Applied(uint64_t number) {
   for (const auto& reader : readers_) EXPECT_TRUE(reader->NotifyCheckpointApplied({number, {1, number}}).ok());
+}
+
+double SourceDriver::Metric(std::string_view name) const {
+  double sum = 0;
+  metrics_.named.ForEach([&](const operators::NamedMetrics::Shown& shown) {
+    if (shown.name == name && !std::isnan(shown.value)) sum += shown.value;
+  });
+  return sum;
 }
 
 Status SourceDriver::Emit(operators::Batch batch) {

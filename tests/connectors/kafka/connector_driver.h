@@ -55,6 +55,8 @@ class SourceDriver final : public operators::SourceOutput {
   void Applied(uint64_t number);
   uint64_t bad_records() const { return metrics_.bad_records.load(); }
   int64_t lag() const { return metrics_.lag_records.load(); }
+  // The sum over the labels of what has that name and a value.
+  double Metric(std::string_view name) const;
   bool ready() const { return enumerator_->ready(); }
   size_t SplitsOf(uint32_t reader) { return assigned_[reader]; }
 
