@@ -18,6 +18,7 @@ namespace weir::jobs {
 struct DefinitionArguments {
   std::string path;                                            // of the definition
   std::vector<std::pair<std::string, std::string>> overrides;  // --set path=value
+  std::string instance;                                        // --instance; empty: none
 };
 
 struct RunArguments {

@@ -7,6 +7,7 @@
 #include "base/fault_site.h"
 #include "base/file_system.h"
 #include "base/process.h"
+#include "jobs/definition_instance.h"
 #include "jobs/definition_schema.h"
 #include "jobs/import_replicator.h"
 
@@ -37,9 +38,23 @@ std::optional<ParsedDefinition> LoadDefinition(const DefinitionArguments& argume
   return std::move(*parsed);
 }
 
+std::optional<ParsedDefinition> LoadInstance(const DefinitionArguments& arguments, const operators::Registry& registry,
+                                             FileSystem& fs) {
+  auto parsed = LoadDefinition(arguments, registry, fs);
+  if (!parsed.has_value()) return std::nullopt;
+  if (const Status named = NameInstance(parsed->job, registry, arguments.instance); !named.ok()) {
+    std::cerr << "weir: " << named.message() << "\n";
+    return std::nullopt;
+  }
+  return parsed;
+}
+
 ExitCode ValidateCommand(const DefinitionArguments& arguments) {
   const Connections connections;
-  const auto parsed = LoadDefinition(arguments, connections.registry(), connections.file_system());
+  // The instances of a definition are all alike.
+  const bool named = !arguments.instance.empty();
+  const auto parsed = named ? LoadInstance(arguments, connections.registry(), connections.file_system())
+                            : LoadDefinition(arguments, connections.registry(), connections.file_system());
   if (!parsed.has_value()) return ExitCode::kBadUsage;
   std::cout << arguments.path << ": ok, job \"" << parsed->job.name << "\" with " << parsed->job.nodes.size()
             << " nodes\n";

@@ -33,5 +33,8 @@ class Connections {
 // Reads and checks; prints every problem to standard error. Nothing: it has problems.
 std::optional<ParsedDefinition> LoadDefinition(const DefinitionArguments& arguments,
                                                const operators::Registry& registry, FileSystem& fs);
+// The same, and makes it the instance that the arguments name (jobs/definition_instance.h).
+std::optional<ParsedDefinition> LoadInstance(const DefinitionArguments& arguments, const operators::Registry& registry,
+                                             FileSystem& fs);
 
 }  // namespace weir::jobs

@@ -138,6 +138,10 @@ AttemptEnd RunAttempt(const JobDefinition& definition, const checkpoint::Restore
   ports.observer->Detach();
   executor->Stop();
   end.state = (*job)->state();
+  if (end.state == JobState::kStopped || end.state == JobState::kFinished) {
+    // The executor may have stopped before a source heard that the last checkpoint is applied.
+    for (const auto& task : (*job)->tasks()) (void)task->Step();
+  }
   end.cause = (*job)->cause();
   end.had_started = true;
   end.had_to_stop = (*job)->stop_requested();

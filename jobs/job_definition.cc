@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "jobs/definition_instance.h"
 #include "jobs/definition_links.h"
 #include "jobs/definition_reader.h"
 #include "jobs/definition_references.h"
@@ -90,6 +91,7 @@ class DefinitionChecker {
     LinkNodes(nodes, job_.parallelism, problems_, warnings_);
     for (UnlinkedNode& node : nodes) job_.nodes.push_back(std::move(node.node));
     if (problems_.empty()) CheckSharedSystems(job_, registry_, problems_);
+    if (problems_.empty()) CheckDividedOutside(job_, registry_, problems_);
     return std::move(job_);
   }
 

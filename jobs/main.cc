@@ -81,6 +81,13 @@ bool ReadDefinition(const po::variables_map& vm, DefinitionArguments& out, std::
     return false;
   }
   out.path = vm["job"].as<std::string>();
+  if (vm.count("instance") != 0) {
+    out.instance = vm["instance"].as<std::string>();
+    if (out.instance.empty()) {
+      problem = "--instance expects a name";
+      return false;
+    }
+  }
   if (vm.count("set") == 0) return true;
   for (const std::string& text : vm["set"].as<std::vector<std::string>>()) {
     if (SplitPair(text, out.overrides.emplace_back())) continue;
@@ -143,7 +150,9 @@ bool PrintHelp(const po::variables_map& vm, const po::options_description& optio
 
 void AddDefinitionOptions(po::options_description& options) {
   options.add_options()("job", po::value<std::string>(), "path of the definition")(
-      "set", po::value<std::vector<std::string>>(), "override, path=value; may be repeated")("help,h", "this text");
+      "set", po::value<std::vector<std::string>>(), "override, path=value; may be repeated")(
+      "instance", po::value<std::string>(),
+      "name of this process among those that share the input of a job with assignment group")("help,h", "this text");
 }
 
 // The same command line without --supervise, which the child must not see.

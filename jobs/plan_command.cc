@@ -150,7 +150,7 @@ std::string AsJson(const Plan& plan) {
 
 ExitCode PlanCommand(const PlanArguments& arguments) {
   const Connections connections;
-  const auto parsed = LoadDefinition(arguments.definition, connections.registry(), connections.file_system());
+  const auto parsed = LoadInstance(arguments.definition, connections.registry(), connections.file_system());
   if (!parsed.has_value()) return ExitCode::kBadUsage;
   const auto plan = MakePlan(arguments, parsed->job, connections);
   if (!plan.has_value()) {

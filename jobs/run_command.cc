@@ -183,7 +183,7 @@ ExitCode RunCommand(const RunArguments& arguments, SignalWaiter& signals) {
     }
   }
   const Connections connections;
-  auto parsed = LoadDefinition(arguments.definition, connections.registry(), connections.file_system());
+  auto parsed = LoadInstance(arguments.definition, connections.registry(), connections.file_system());
   if (!parsed.has_value()) return ExitCode::kBadUsage;
 
   const SystemClock clock;

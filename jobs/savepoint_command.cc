@@ -18,7 +18,7 @@ constexpr Duration kProcessEndMax = std::chrono::seconds(30);
 
 ExitCode SavepointCommand(const SavepointArguments& arguments) {
   const Connections connections;
-  const auto parsed = LoadDefinition(arguments.definition, connections.registry(), connections.file_system());
+  const auto parsed = LoadInstance(arguments.definition, connections.registry(), connections.file_system());
   if (!parsed.has_value()) return ExitCode::kBadUsage;
   ControlRequest request{.savepoint_folder = {}, .stop = arguments.stop, .drain = arguments.drain};
   if (!arguments.folder.empty()) request.savepoint_folder = AbsolutePath(arguments.folder);

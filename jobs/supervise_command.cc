@@ -87,7 +87,7 @@ class Supervisor {
 
 ExitCode SuperviseCommand(const SuperviseArguments& arguments, SignalWaiter& signals) {
   const Connections connections;
-  auto parsed = LoadDefinition(arguments.definition, connections.registry(), connections.file_system());
+  auto parsed = LoadInstance(arguments.definition, connections.registry(), connections.file_system());
   if (!parsed.has_value()) return ExitCode::kBadUsage;
   const auto random = NewSystemRandom();
   return Supervisor(parsed->job, connections, arguments.command, *random, signals).Run();

@@ -35,6 +35,10 @@ struct SourceType {
   std::string name;  // "kafka"
   std::string doc;
   std::vector<OptionSpec> options;
+  // True: an outside system divides the input among processes, and the source keeps no position. Such a job runs as
+  // named instances, keeps nothing in its checkpoints, and `create` finds the instance's name as the option "instance"
+  // (absent where the definition is only looked at). Empty: never.
+  std::function<bool(const Options&)> divided_outside = {};
   std::function<void(const Options&, Problems& problems)> check = {};
   std::function<Result<std::unique_ptr<Source>>(const Options&)> create;
 };

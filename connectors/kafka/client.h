@@ -4,7 +4,8 @@
 //
 // KafkaConsumer and KafkaProducer belong to one task's thread, never wait, and wake that task when there is something
 // to do. KafkaAdmin, KafkaTransactionalProducer and KafkaMarkerReader wait for the cluster, each call for a bounded
-// time: they are used from a Worker only. Partitions are assigned by the caller; there are no group rebalances here.
+// time: they are used from a Worker only. Partitions are assigned by the caller; a member of a group is
+// group_consumer.h.
 #pragma once
 
 #include <compare>
@@ -218,6 +219,9 @@ struct KafkaClientContext {
 
 enum class KafkaRole : uint8_t { kConsumer, kProducer };
 
+class KafkaGroupConsumer;
+struct KafkaGroupMembership;
+
 class KafkaClientFactory {
  public:
   virtual ~KafkaClientFactory() = default;
@@ -225,6 +229,9 @@ class KafkaClientFactory {
   virtual Status CheckProperty(KafkaRole role, const std::string& name, const std::string& value) = 0;
   virtual Result<std::unique_ptr<KafkaConsumer>> NewConsumer(const KafkaConnection& connection,
                                                              const KafkaClientContext& context) = 0;
+  virtual Result<std::unique_ptr<KafkaGroupConsumer>> NewGroupConsumer(const KafkaConnection& connection,
+                                                                       const KafkaGroupMembership& membership,
+                                                                       const KafkaClientContext& context) = 0;
   virtual Result<std::unique_ptr<KafkaProducer>> NewProducer(const KafkaConnection& connection,
                                                              const KafkaClientContext& context) = 0;
   virtual Result<std::unique_ptr<KafkaAdmin>> NewAdmin(const KafkaConnection& connection, Duration timeout) = 0;

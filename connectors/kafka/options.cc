@@ -6,6 +6,7 @@
 
 #include "connectors/format/bad_record.h"
 #include "connectors/format/format.h"
+#include "connectors/kafka/group_options.h"
 #include "connectors/kafka/properties.h"
 #include "connectors/kafka/security.h"
 #include "connectors/kafka/topic_pattern.h"
@@ -270,24 +271,28 @@ std::vector<OptionSpec> KafkaSourceOptionSpecs() {
          });
   Append(specs, StartAndEndOptionSpecs());
   Append(specs, ChangefeedOptionSpecs());
-  Append(specs,
-         {
-             {.name = "group",
-              .type = OptionType::kString,
-              .doc = "Consumer group to which the offsets of applied checkpoints are committed, for others to see."},
-             {.name = "isolation",
-              .type = OptionType::kEnum,
-              .default_text = "read-committed",
-              .doc = "read-uncommitted also gives records of open and aborted transactions.",
-              .choices = {"read-committed", "read-uncommitted"}},
-             {.name = "discovery-interval",
-              .type = OptionType::kDuration,
-              .default_text = "30s",
-              .doc = "How often to look for new partitions and topics, which are read from their earliest record; 0 is "
-                     "never. A bounded source does not look.",
-              .min = 0},
-         });
+  Append(
+      specs,
+      {
+          {.name = "group",
+           .type = OptionType::kString,
+           .doc =
+               "Consumer group to which the offsets of applied checkpoints are committed: for others to see, or, with "
+               "assignment group, to go on from."},
+          {.name = "isolation",
+           .type = OptionType::kEnum,
+           .default_text = "read-committed",
+           .doc = "read-uncommitted also gives records of open and aborted transactions.",
+           .choices = {"read-committed", "read-uncommitted"}},
+          {.name = "discovery-interval",
+           .type = OptionType::kDuration,
+           .default_text = "30s",
+           .doc = "How often to look for new partitions and topics, which are read from their earliest record; 0 is "
+                  "never. A bounded source does not look.",
+           .min = 0},
+      });
   specs.push_back(FrontierOptionSpec());
+  Append(specs, KafkaGroupOptionSpecs());
   specs.push_back(operators::OnErrorSpec());
   Append(specs, DeserializerOptions());
   return specs;
@@ -319,6 +324,7 @@ void CheckKafkaSourceOptions(const Options& options, Problems& problems) {
   OffsetsOf(options, "start-offsets", &problems);
   OffsetsOf(options, "end-offsets", &problems);
   CheckChangefeedOptions(options, problems);
+  CheckKafkaGroupOptions(options, problems);
 }
 
 KafkaSourceOptions ParseKafkaSourceOptions(const Options& options) {
@@ -343,6 +349,7 @@ KafkaSourceOptions ParseKafkaSourceOptions(const Options& options) {
   std::erase_if(result.topics, [&](const std::string& topic) {
     return result.frontier && std::ranges::find(result.frontier->retire, topic) != result.frontier->retire.end();
   });
+  ParseKafkaGroupOptions(options, result);
   return result;
 }
 

@@ -10,6 +10,7 @@
 
 #include "connectors/kafka/changefeed_options.h"
 #include "connectors/kafka/client.h"
+#include "connectors/kafka/group_consumer.h"
 #include "operators/options.h"
 
 namespace weir::connectors {
@@ -42,6 +43,9 @@ struct KafkaSourceOptions {
   Duration request_timeout{};
   std::optional<KafkaFrontierOptions> frontier;  // none: each partition has its own watermark
   ChangefeedOptions changefeed;
+  // Partitions are the group's to assign (group_options.h). Without: the enumerator's.
+  std::optional<KafkaGroupMembership> membership;
+  std::string instance;  // of the process, with membership
 
   bool bounded() const { return end != KafkaEnd::kNone || changefeed.max_timestamp.has_value(); }
   // Neither read nor waited for: the definition names it as gone.

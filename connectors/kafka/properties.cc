@@ -20,9 +20,9 @@ constexpr std::array kRefusedEverywhere = {
 };
 
 constexpr std::array kRefusedForConsumers = {
-    Refusal{"group.id", "is set by the option group; partitions are assigned by the job, not by a group"},
-    Refusal{"group.instance.id", "belongs to group membership; partitions are assigned by the job, not by a group"},
-    Refusal{"partition.assignment.strategy", "belongs to group membership; partitions are assigned by the job"},
+    Refusal{"group.id", "is set by the option group"},
+    Refusal{"group.instance.id", "is set by the option group-instance-id"},
+    Refusal{"partition.assignment.strategy", "is set by the option group-strategy"},
     Refusal{"enable.auto.commit", "would commit offsets that no checkpoint holds; use the option group"},
     Refusal{"auto.commit.enable", "would commit offsets that no checkpoint holds; use the option group"},
     Refusal{"enable.auto.offset.store", "would store offsets that no checkpoint holds; use the option group"},

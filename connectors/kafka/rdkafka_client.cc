@@ -16,6 +16,11 @@ class RdKafkaClientFactory final : public KafkaClientFactory {
                                                      const KafkaClientContext& context) override {
     return NewRdKafkaConsumer(connection, context);
   }
+  Result<std::unique_ptr<KafkaGroupConsumer>> NewGroupConsumer(const KafkaConnection& connection,
+                                                               const KafkaGroupMembership& membership,
+                                                               const KafkaClientContext& context) override {
+    return NewRdKafkaGroupConsumer(connection, membership, context);
+  }
   Result<std::unique_ptr<KafkaProducer>> NewProducer(const KafkaConnection& connection,
                                                      const KafkaClientContext& context) override {
     return NewRdKafkaProducer(connection, context);

@@ -3,68 +3,20 @@
 // Batches come from rd_kafka_consume_batch_queue on the consumer's queue; end-of-partition events and errors arrive
 // among them as messages. The batch interface of 2.0.2 may lose messages if seek, pause or assignment run beside it:
 // here all of them are calls of one thread.
-//
-// The one-second fetch pause: when the client's queue is full, its broker thread stops fetching and looks again when
-// something else wakes it, at latest after a second. From 2.2 on fetch.queue.backoff.ms shortens that. For older
-// libraries a Worker asks the broker for a partition's watermarks while data flows and the queue has room: the request
-// wakes the broker thread. At most one such request is under way, at most one in 5 ms, and none when nothing flows.
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <unordered_map>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "connectors/kafka/rdkafka_block.h"
+#include "connectors/kafka/rdkafka_fetch_wake.h"
 #include "connectors/kafka/rdkafka_handle.h"
 
 namespace weir::connectors {
 namespace {
 
 constexpr size_t kFetchRecords = 1024;
-constexpr Duration kWakeInterval = std::chrono::milliseconds(5);
-constexpr int kWakeTimeoutMs = 1000;
-
-class RdKafkaBlock final : public FetchedBlock {
- public:
-  explicit RdKafkaBlock(size_t capacity) {
-    records_.reserve(capacity);
-    messages_.reserve(capacity);
-  }
-  ~RdKafkaBlock() override {
-    for (rd_kafka_message_t* message : messages_) rd_kafka_message_destroy(message);
-  }
-  RdKafkaBlock(const RdKafkaBlock&) = delete;
-  RdKafkaBlock& operator=(const RdKafkaBlock&) = delete;
-
-  void Add(rd_kafka_message_t* message, uint32_t partition) {
-    rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
-    const int64_t timestamp_ms = rd_kafka_message_timestamp(message, &type);
-    KafkaRecord record;
-    record.partition = partition;
-    record.offset = message->offset;
-    record.timestamp_ms = type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? -1 : timestamp_ms;
-    record.key = {static_cast<const char*>(message->key), message->key == nullptr ? 0 : message->key_len};
-    record.value = {static_cast<const char*>(message->payload), message->payload == nullptr ? 0 : message->len};
-    records_.push_back(record);
-    messages_.push_back(message);
-  }
-
-  std::vector<KafkaHeader> Headers(size_t record) const override {
-    std::vector<KafkaHeader> result;
-    rd_kafka_headers_t* headers = nullptr;
-    if (rd_kafka_message_headers(messages_[record], &headers) != RD_KAFKA_RESP_ERR_NO_ERROR) return result;
-    const char* name = nullptr;
-    const void* value = nullptr;
-    size_t size = 0;
-    for (size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR; ++i) {
-      result.push_back({name, {static_cast<const char*>(value), size}});
-    }
-    return result;
-  }
-
- private:
-  std::vector<rd_kafka_message_t*> messages_;
-};
+constexpr int kRequestTimeoutMs = 1000;
 
 class RdKafkaConsumer final : public KafkaConsumer {
  public:
@@ -85,8 +37,7 @@ class RdKafkaConsumer final : public KafkaConsumer {
   Status Start(const KafkaConnection& connection) {
     RdKafkaConfig config(KafkaRole::kConsumer);
     config.Apply(connection);
-    wake_by_request_ = config.Get("fetch.queue.backoff.ms").empty();
-    queue_messages_max_ = std::strtoull(config.Get("queued.min.messages").c_str(), nullptr, 10);
+    fetch_wake_.Configure(config);
     rd_kafka_conf_set_error_cb(config.raw(), &RecordRdKafkaError);
     WEIR_ASSIGN_OR_RETURN(client_, config.NewClient(RD_KAFKA_CONSUMER, &complaint_));
     rd_kafka_poll_set_consumer(client_);
@@ -135,8 +86,6 @@ class RdKafkaConsumer final : public KafkaConsumer {
   RdKafkaComplaint complaint_;
   rd_kafka_t* client_ = nullptr;
   RdKafkaPtr<rd_kafka_queue_t> queue_;
-  bool wake_by_request_ = false;
-  size_t queue_messages_max_ = 0;
 
   // The task's thread only.
   std::vector<Partition> partitions_;
@@ -145,12 +94,8 @@ class RdKafkaConsumer final : public KafkaConsumer {
   int32_t last_partition_ = -1;
   uint32_t last_index_ = 0;
   std::vector<rd_kafka_message_t*> fetched_ = std::vector<rd_kafka_message_t*>(kFetchRecords);
-  MonotonicTime last_wake_;
-  uint64_t records_since_wake_ = 0;
+  RdKafkaFetchWake fetch_wake_;
   uint32_t next_wake_partition_ = 0;
-
-  // Any thread.
-  std::atomic<bool> wake_under_way_{false};
 };
 
 Status RdKafkaConsumer::Assign(std::span<const PartitionStart> starts) {
@@ -172,7 +117,7 @@ Status RdKafkaConsumer::Assign(std::span<const PartitionStart> starts) {
   // since it last looked - is fetched only when it looks again: the topic at the next tick of a second.
   worker_->Submit([client = client_] {
     const rd_kafka_metadata_t* metadata = nullptr;
-    if (rd_kafka_metadata(client, 0, nullptr, &metadata, kWakeTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (rd_kafka_metadata(client, 0, nullptr, &metadata, kRequestTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
       rd_kafka_metadata_destroy(metadata);
     }
   });
@@ -203,7 +148,7 @@ Result<std::unique_ptr<FetchedBlock>> RdKafkaConsumer::Fetch() {
     }
   }
   if (!status.ok()) return Error(std::move(status));
-  records_since_wake_ += block->records().size();
+  fetch_wake_.Took(block->records().size());
   KeepFetching(false);
   return block;
 }
@@ -271,11 +216,11 @@ Status RdKafkaConsumer::OutOfRange(const Partition& partition, const std::string
   return Status::FailedPrecondition(text + " (" + reason + ")");
 }
 
-// Waits a second at most. Not rd_kafka_query_watermark_offsets: see KeepFetching.
+// Waits a second at most. Not rd_kafka_query_watermark_offsets: see RdKafkaFetchWake.
 std::optional<int64_t> RdKafkaConsumer::OffsetOf(const Partition& partition, int64_t time) {
   const RdKafkaPtr<rd_kafka_topic_partition_list_t> list = NewPartitionList({&partition.name, 1});
   list->elems[0].offset = time;
-  const bool known = rd_kafka_offsets_for_times(client_, list.get(), kWakeTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+  const bool known = rd_kafka_offsets_for_times(client_, list.get(), kRequestTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR &&
                      list->elems[0].err == RD_KAFKA_RESP_ERR_NO_ERROR && list->elems[0].offset >= 0;
   return known ? std::optional(list->elems[0].offset) : std::nullopt;
 }
@@ -303,22 +248,10 @@ Status RdKafkaConsumer::Seek(uint32_t partition, int64_t offset) {
 }
 
 void RdKafkaConsumer::KeepFetching(bool empty) {
-  if (!wake_by_request_ || records_since_wake_ == 0 || wake_under_way_.load(std::memory_order_acquire)) return;
   const MonotonicTime now = context_.clock->Now();
-  if (!empty && (now - last_wake_ < kWakeInterval || rd_kafka_queue_length(queue_.get()) >= queue_messages_max_))
-    return;
-  last_wake_ = now;
-  records_since_wake_ = 0;
-  wake_under_way_.store(true, std::memory_order_release);
+  if (!fetch_wake_.Due(empty, queue_.get(), now)) return;
   next_wake_partition_ = (next_wake_partition_ + 1) % static_cast<uint32_t>(partitions_.size());
-  worker_->Submit([this, name = partitions_[next_wake_partition_].name] {
-    // Any request to the partition's leader will do. Not rd_kafka_query_watermark_offsets, which repeats its request as
-    // long as the broker is away, whatever its timeout: the consumer's end would wait for the broker.
-    const RdKafkaPtr<rd_kafka_topic_partition_list_t> list = NewPartitionList({&name, 1});
-    list->elems[0].offset = RD_KAFKA_OFFSET_END;
-    (void)rd_kafka_offsets_for_times(client_, list.get(), kWakeTimeoutMs);
-    wake_under_way_.store(false, std::memory_order_release);
-  });
+  fetch_wake_.Ask(client_, partitions_[next_wake_partition_].name, *worker_, now);
 }
 
 }  // namespace

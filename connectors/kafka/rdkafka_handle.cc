@@ -19,7 +19,7 @@ struct KafkaDefault {
 };
 
 // A small queue is the cheapest (cache), and with fetches of 2 MB also the fastest, given that a full queue does not
-// stop the client for a second: see RdKafkaConsumer::KeepFetching.
+// stop the client for a second: see RdKafkaFetchWake.
 constexpr std::array kConsumerDefaults = {
     KafkaDefault{"group.id", "weir"},
     KafkaDefault{"enable.auto.commit", "false"},

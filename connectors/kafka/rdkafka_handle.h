@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "connectors/kafka/client.h"
+#include "connectors/kafka/group_consumer.h"
 
 namespace weir::connectors {
 
@@ -65,6 +66,9 @@ std::string SecondsText(Duration duration);
 
 Result<std::unique_ptr<KafkaConsumer>> NewRdKafkaConsumer(const KafkaConnection& connection,
                                                           const KafkaClientContext& context);
+Result<std::unique_ptr<KafkaGroupConsumer>> NewRdKafkaGroupConsumer(const KafkaConnection& connection,
+                                                                    const KafkaGroupMembership& membership,
+                                                                    const KafkaClientContext& context);
 Result<std::unique_ptr<KafkaProducer>> NewRdKafkaProducer(const KafkaConnection& connection,
                                                           const KafkaClientContext& context);
 Result<std::unique_ptr<KafkaAdmin>> NewRdKafkaAdmin(const KafkaConnection& connection, Duration timeout);

@@ -167,7 +167,7 @@ Status KafkaBroker::Format(const std::vector<std::pair<std::string, std::string>
         << "transaction.abort.timed.out.transaction.cleanup.interval.ms=200\n"
         << "share.coordinator.state.topic.replication.factor=1\nshare.coordinator.state.topic.min.isr=1\n"
         << "share.coordinator.state.topic.num.partitions=1\n"
-        << "group.initial.rebalance.delay.ms=0\nauto.create.topics.enable=false\n"
+        << "group.initial.rebalance.delay.ms=0\ngroup.min.session.timeout.ms=1000\nauto.create.topics.enable=false\n"
         << "num.network.threads=2\nnum.io.threads=4\nlog.cleaner.dedupe.buffer.size=16777216\n"
         // A killed broker can register again only when its old session has expired.
         << "broker.session.timeout.ms=1500\nbroker.heartbeat.interval.ms=300\n"

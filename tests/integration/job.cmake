@@ -80,3 +80,5 @@ weir_add_test(job_operation_test
 weir_add_test(job_changefeed_test ${CMAKE_CURRENT_SOURCE_DIR}/job_changefeed_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_torture(job_changefeed 1800)
+weir_add_test(job_group_test ${CMAKE_CURRENT_SOURCE_DIR}/job_group_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 400 WHOLE)

@@ -22,3 +22,5 @@ weir_add_test(kafka_committer_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_committer_t
   LINK weir_kafka_world weir_simulated_ports LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(kafka_security_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_security_test.cc
   LINK weir_kafka_world third_party::httplib LABEL integration TIMEOUT 200 WHOLE)
+weir_add_test(kafka_group_test ${CMAKE_CURRENT_SOURCE_DIR}/kafka_group_test.cc
+  LINK weir_kafka_world LABEL integration TIMEOUT 300 WHOLE)

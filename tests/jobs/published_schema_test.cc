@@ -6,6 +6,7 @@
 
 #include "base/file_system.h"
 #include "connectors/kafka/client.h"
+#include "connectors/kafka/group_consumer.h"
 #include "connectors/postgres/libpq_client.h"
 #include "connectors/register_connectors.h"
 #include "jobs/definition_schema.h"
@@ -20,6 +21,11 @@ class NoKafka final : public connectors::KafkaClientFactory {
   Status CheckProperty(connectors::KafkaRole, const std::string&, const std::string&) override { return Status::Ok(); }
   Result<std::unique_ptr<connectors::KafkaConsumer>> NewConsumer(const connectors::KafkaConnection&,
                                                                  const connectors::KafkaClientContext&) override {
+    return Error(Status::Unavailable("no client"));
+  }
+  Result<std::unique_ptr<connectors::KafkaGroupConsumer>> NewGroupConsumer(
+      const connectors::KafkaConnection&, const connectors::KafkaGroupMembership&,
+      const connectors::KafkaClientContext&) override {
     return Error(Status::Unavailable("no client"));
   }
   Result<std::unique_ptr<connectors::KafkaProducer>> NewProducer(const connectors::KafkaConnection&,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/committer.h"
+#include "connectors/kafka/group_consumer.h"
 #include "operators/sink.h"
 
 namespace weir::simulation {
@@ -179,6 +180,11 @@ class UnfencedKafka final : public connectors::KafkaClientFactory {
   Result<std::unique_ptr<connectors::KafkaConsumer>> NewConsumer(
       const KafkaConnection& connection, const connectors::KafkaClientContext& context) override {
     return factory_->NewConsumer(connection, context);
+  }
+  Result<std::unique_ptr<connectors::KafkaGroupConsumer>> NewGroupConsumer(
+      const KafkaConnection& connection, const connectors::KafkaGroupMembership& membership,
+      const connectors::KafkaClientContext& context) override {
+    return factory_->NewGroupConsumer(connection, membership, context);
   }
   Result<std::unique_ptr<connectors::KafkaProducer>> NewProducer(
       const KafkaConnection& connection, const connectors::KafkaClientContext& context) override {

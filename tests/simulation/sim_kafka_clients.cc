@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "connectors/kafka/group_consumer.h"
 #include "tests/simulation/sim_kafka.h"
 #include "tests/simulation/sim_kafka_transactions.h"
 
@@ -67,6 +68,11 @@ class SimKafkaClients final : public connectors::KafkaClientFactory {
   }
   Result<std::unique_ptr<KafkaConsumer>> NewConsumer(const KafkaConnection& connection,
                                                      const KafkaClientContext& context) override;
+  Result<std::unique_ptr<connectors::KafkaGroupConsumer>> NewGroupConsumer(const KafkaConnection&,
+                                                                           const connectors::KafkaGroupMembership&,
+                                                                           const KafkaClientContext&) override {
+    return Error(Status::FailedPrecondition("the simulated cluster has no groups"));
+  }
   Result<std::unique_ptr<KafkaProducer>> NewProducer(const KafkaConnection& connection,
                                                      const KafkaClientContext& context) override;
   Result<std::unique_ptr<KafkaAdmin>> NewAdmin(const KafkaConnection& connection, Duration timeout) override;

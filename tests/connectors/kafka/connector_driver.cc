@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "connectors/kafka/register_kafka.h"
@@ -192,7 +193,7 @@ double SourceDriver::Metric(const std::string& name, const operators::MetricLabe
 double SourceDriver::MetricSum(std::string_view name) const {
   double sum = 0;
   metrics_.named.ForEach([&](const operators::NamedMetrics::Shown& shown) {
-    if (shown.name == name) sum += shown.value;
+    if (shown.name == name && !std::isnan(shown.value)) sum += shown.value;
   });
   return sum;
 }

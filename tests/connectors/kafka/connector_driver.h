@@ -58,7 +58,7 @@ class SourceDriver final : public operators::SourceOutput {
   void Applied(uint64_t number);
   uint64_t bad_records() const { return metrics_.bad_records.load(); }
   int64_t lag() const { return metrics_.lag_records.load(); }
-  // Of a named counter or gauge, the sum over its labels.
+  // Of a named counter or gauge, the sum over its labels, of those that have a value.
   double MetricSum(std::string_view name) const;
   bool ready() const { return enumerator_->ready(); }
   size_t SplitsOf(uint32_t reader) { return assigned_[reader]; }
