@@ -294,7 +294,7 @@ Json Importer::Sink() {
   Json sink = {{"id", "target"}, {"connector", "postgres"}, {"input", On("immediate") ? "newest" : "ordered"}};
   sink["connection"] = Reference("targetConn", "TARGET_CONN");
   sink["table-column"] = "__table";
-  sink["without-columns"] = {"__key"};
+  sink["key-column"] = "__key";
   const std::string schema = Value("targetSchema");
   const size_t dot = schema.rfind('.');
   sink["schema"] = dot == std::string::npos ? "public" : schema.substr(dot + 1);

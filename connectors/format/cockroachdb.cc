@@ -297,12 +297,16 @@ Status CockroachdbDeserializer::ReadKeyArray(std::string_view key, const RawReco
   const std::string table(TableOf(record));
   const auto of_table = options_.tables.find(table);
   const std::vector<std::string>& names = of_table == options_.tables.end() ? options_.key_columns : of_table->second;
+  WEIR_RETURN_IF_ERROR(json_.ReadArray(key, arena, key_));
+  if (names.empty() && metadata_.wants(RecordMetadata::Field::kKey)) {
+    members_[kBefore].row.assign(shape_->size(), Value());  // the metadata says which row it is
+    return Status::Ok();
+  }
   if (names.empty()) {
     return Status::InvalidArgument("table " + table +
                                    ": a row of the key alone: name the primary key's columns in key-columns or tables, "
-                                   "or create the changefeed WITH diff");
+                                   "take the key itself as metadata, or create the changefeed WITH diff");
   }
-  WEIR_RETURN_IF_ERROR(json_.ReadArray(key, arena, key_));
   if (key_.size() != names.size()) {
     return Status::InvalidArgument(std::to_string(key_.size()) + " values, and table " + table + " has " +
                                    std::to_string(names.size()) + " key columns");

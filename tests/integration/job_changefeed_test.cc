@@ -50,7 +50,6 @@ class JobChangefeedTest : public testing::Test {
     job["parallelism"] = 2;
     Json source = KafkaSource(*world_, "feed", feed_.parent_topic(), "cockroachdb");
     source["topics"] = {feed_.parent_topic(), feed_.child_topic()};
-    source["key-columns"] = {"id"};
     source["metadata"] = {{"table", "t"}, {"key", "k"}};
     job["sources"].push_back(source);
     job["operators"].push_back({{"id", "by_key"}, {"type", "key_by"}, {"input", "feed"}, {"keys", {"t", "k"}}});
@@ -58,7 +57,7 @@ class JobChangefeedTest : public testing::Test {
   }
   Json Sink(const std::string& input) {
     return {{"id", "target"},      {"connector", "postgres"}, {"input", input}, {"connection", postgres_->conninfo()},
-            {"table-column", "t"}, {"without-columns", {"k"}}};
+            {"table-column", "t"}, {"key-column", "k"}};
   }
   Json ConsistentJob() {
     Json job = Job("family");

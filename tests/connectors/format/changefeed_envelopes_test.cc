@@ -145,6 +145,14 @@ TEST_F(ChangefeedEnvelopesTest, B49_ATableThatIsNotNamedSaysSo) {
   EXPECT_TRUE(status.message().starts_with("record key: table child: a row of the key alone")) << status.message();
 }
 
+// A sink that knows the target's primary key takes it from there.
+TEST_F(ChangefeedEnvelopesTest, B10_ADeletionIsKnownByItsKeyAloneWhereTheMetadataHasIt) {
+  Use({{"metadata", RawObject({{"table", RawText("t")}, {"key", RawText("k")}})}});
+  ASSERT_TRUE(Read(RawRecord{.topic = "child", .key = "[1, \"a\"]", .value = R"({"after": null})"}).ok());
+  EXPECT_EQ(TakeRows(), (Rows{R"(-D {"t":"child","k":[1, "a"]})"}));
+  EXPECT_FALSE(Read(RawRecord{.topic = "child", .key = "[1", .value = R"({"after": null})"}).ok());
+}
+
 TEST_F(ChangefeedEnvelopesTest, B49_HeadersAreColumnsOnRequest) {
   Use({});
   EXPECT_FALSE(deserializer_->reads_headers());
