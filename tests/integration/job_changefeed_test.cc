@@ -3,6 +3,7 @@
 // one snapshot, which must be the source as of that time. WEIR_TORTURE=1 makes it longer.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 
@@ -89,7 +90,7 @@ class JobChangefeedTest : public testing::Test {
     ASSERT_EQ(rows[0], frontier + "|" + family.ParentsText() + "|" + family.ChildrenText());
   }
   bool TargetIsLatest() {
-    const Lines rows = postgres_->Query(ParentChildTables("family"));
+    const Lines rows = postgres_->Query(ParentChildTables({}));
     return rows.size() == 1 &&
            rows[0].substr(rows[0].find('|') + 1) == feed_.latest().ParentsText() + "|" + feed_.latest().ChildrenText();
   }
@@ -172,6 +173,104 @@ TEST_F(JobChangefeedTest, B12_B21_B29_ImmediateModeEndsWithTheNewestVersions) {
   EXPECT_TRUE(Eventually(seconds(60), [&] { return TargetIsLatest() || !weir->Running(); })) << weir->Output();
   EXPECT_TRUE(TargetIsLatest()) << weir->Output();
   EXPECT_EQ(weir->Stop(), kOk) << weir->Output();
+}
+
+// The members of a group share the partitions; rows carry their time, by which the target knows what is older, also
+// after a deletion.
+TEST_F(JobChangefeedTest, B29_B30_TwoProcessesShareTheFeedAndOneIsKilled) {
+  CreateTables(false);
+  for (const char* table : {"parent", "child"}) {
+    ASSERT_TRUE(postgres_->Run(std::string("ALTER TABLE ") + table + " ADD u numeric(30, 10)").ok());
+  }
+  Json job = Job("family");
+  job["parallelism"] = 1;
+  job["operators"] = Json::array();
+  Json& source = job["sources"][0];
+  source["assignment"] = "group";
+  source["group"] = world_->NewName("members");
+  source["metadata"]["updated"] = "u";
+  source["properties"] = {{"session.timeout.ms", 3000}, {"heartbeat.interval.ms", 200}};
+  Json sink = Sink("feed");
+  sink["delivery"] = "at-least-once";
+  sink["version-column"] = "u";
+  job["sinks"].push_back(sink);
+  const std::string definition = WriteJob(folder_, job);
+  const auto start = [&](const char* instance) {
+    return std::make_unique<Weir>(folder_, Arguments{"run", definition, "--quiet", "--instance", instance});
+  };
+  auto left = start("left");
+  auto right = start("right");
+  const int iterations = Torture() ? 500 : 50;
+  for (int i = 1; i <= iterations; ++i) {
+    Send(feed_.Iterate());
+    if (IsPrime(i)) Send(feed_.Resolve());
+    if (i == iterations / 2) {
+      EXPECT_TRUE(Eventually(seconds(30), [&] { return TargetIsLatest(); })) << left->Output();
+      right->Kill9();
+    }
+    Pause(milliseconds(20));
+  }
+  EXPECT_TRUE(Eventually(seconds(60), [&] { return TargetIsLatest() || !left->Running(); })) << left->Output();
+  EXPECT_TRUE(TargetIsLatest()) << left->Output();
+  right = start("right");
+  for (int i = 0; i < 10; ++i) Send(feed_.Iterate());
+  EXPECT_TRUE(Eventually(seconds(60), [&] { return TargetIsLatest(); })) << left->Output() << right->Output();
+  EXPECT_EQ(left->Stop(), kOk) << left->Output();
+  EXPECT_EQ(right->Stop(), kOk) << right->Output();
+}
+
+// A silent partition holds the frontier back while the other brings far more than fits into memory.
+TEST_F(JobChangefeedTest, B18_B44_WhatWaitsSpillsAndThenDrainsExactly) {
+  constexpr int64_t kRowBytes = 2'000;
+  const int64_t state_bytes = Torture() ? 256 << 20 : 24 << 20;
+  const int64_t rows = (Torture() ? int64_t{5} << 30 : 150 << 20) / kRowBytes;
+  ASSERT_TRUE(postgres_->Run("CREATE TABLE wide (id bigint PRIMARY KEY, pad text NOT NULL)").ok());
+  const std::string topic = world_->NewName("wide") + ".wide";
+  ASSERT_EQ(world_->CreateTopic(topic, 2).ToString(), "ok");
+  Json job = Job("wide");
+  job["state"] = {{"bytes-max", state_bytes}};
+  job["checkpoint"]["interval"] = "1s";
+  Json& source = job["sources"][0];
+  source["topics"] = {topic};
+  source["group"] = world_->NewName("watched");
+  source["frontier"] = {{"release-rows-max", 5'000}};
+  job["operators"].push_back({{"id", "ordered"}, {"type", "sequence"}, {"input", "by_key"}});
+  job["sinks"].push_back(Sink("ordered"));
+  Weir weir(folder_, {"run", WriteJob(folder_, job), "--quiet"});
+
+  constexpr int64_t kBegin = 1'700'000'000'000'000'000;
+  const std::string pad(static_cast<size_t>(kRowBytes) - 100, 'x');
+  for (int64_t id = 0; id < rows;) {
+    std::vector<kafka_test::TestRecord> block;
+    for (int i = 0; i < 1'000 && id < rows; ++i, ++id) {
+      const std::string number = std::to_string(id);
+      block.push_back({"[" + number + "]", "{\"after\":{\"id\":" + number + ",\"pad\":\"" + pad + "\"},\"updated\":\"" +
+                                               std::to_string(kBegin + id) + ".0000000000\"}"});
+    }
+    world_->Append(topic, 0, block);
+  }
+  const std::string resolved = "{\"resolved\":\"" + std::to_string(kBegin + rows) + ".0000000000\"}";
+  world_->Append(topic, 0, {{std::nullopt, resolved}});
+  const auto admin = world_->NewAdmin();
+  const std::vector<connectors::TopicPartition> first = {{topic, 0}};
+  EXPECT_TRUE(Eventually(seconds(1'200), [&] {
+    const auto offsets = admin->CommittedOffsets(source["group"], first);
+    return (offsets.has_value() && (*offsets)[0] == rows + 1) || !weir.Running();
+  })) << weir.Output();
+  EXPECT_EQ(postgres_->Query("SELECT count(*) FROM wide"), (Lines{"0"})) << "the other partition holds it back";
+  world_->Append(topic, 1, {{std::nullopt, resolved}});
+  const std::string all = std::to_string(rows) + "|" + std::to_string(rows * (rows - 1) / 2);
+  EXPECT_TRUE(Eventually(seconds(1'200), [&] {
+    return postgres_->Query("SELECT count(*), sum(id) FROM wide") == Lines{all} || !weir.Running();
+  })) << weir.Output();
+  EXPECT_EQ(postgres_->Query("SELECT count(*), sum(id) FROM wide"), (Lines{all}));
+  const std::string status = ReadText("/proc/" + std::to_string(weir.pid()) + "/status");
+  const int64_t peak = 1'024 * std::stoll(status.substr(status.find("VmHWM:") + 6));
+  EXPECT_LE(peak, state_bytes + (200 << 20));
+  std::printf("%lld rows of %lld bytes waited, state %lld MiB, peak %lld MiB\n", static_cast<long long>(rows),
+              static_cast<long long>(kRowBytes), static_cast<long long>(state_bytes >> 20),
+              static_cast<long long>(peak >> 20));
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
 }
 
 }  // namespace

@@ -165,8 +165,9 @@ const Family& ParentChild::Replay::AdvanceTo(EventTime time) {
 }
 
 std::string ParentChildTables(const std::string& job) {
-  return "SELECT (SELECT frontier FROM weir_markers WHERE job = '" + job +
-         "'), (SELECT coalesce(string_agg(id || ':' || value, ' ' ORDER BY id), '') FROM parent), "
+  const std::string frontier = job.empty() ? "NULL" : "(SELECT frontier FROM weir_markers WHERE job = '" + job + "')";
+  return "SELECT " + frontier +
+         ", (SELECT coalesce(string_agg(id || ':' || value, ' ' ORDER BY id), '') FROM parent), "
          "(SELECT coalesce(string_agg(id || ':' || parent || ':' || value, ' ' ORDER BY id), '') FROM child)";
 }
 

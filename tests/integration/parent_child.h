@@ -96,7 +96,8 @@ class ParentChild {
   std::vector<FeedMessage> told_;   // of all iterations, if some are to come again
 };
 
-// One row with one snapshot: the marker's frontier, then both tables as Family's texts have them.
+// One row of one snapshot: the marker's frontier, then both tables as Family's texts have them. Without a job: NULL in
+// place of the frontier.
 std::string ParentChildTables(const std::string& job);
 
 bool IsPrime(int number);

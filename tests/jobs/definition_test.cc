@@ -183,7 +183,7 @@ TEST_F(DefinitionTest, ReportsEveryProblemWithItsLine) {
           R"(digits, _ . -, at most 100, neither . nor ..))",
           R"x(job.json:3: /paralelism: unknown key "paralelism" (did you mean "parallelism"?) (expected one of )x"
           R"x($schema, name, description, parallelism, key-groups, checkpoint, restart, memory, state, stop, )x"
-          R"x(sources, operators or sinks))x",
+          R"x(metrics, sources, operators or sinks))x",
           R"(job.json:5: /checkpoint/interval: "interval" is not a duration (value "soon", expected a duration )"
           R"(such as "500ms", "5s", "2m", "1h", at least 1ms))",
           R"(job.json:6: /checkpoint/retain: "retain" is too small (value 0, expected a whole number from 1 to 1000))",
