@@ -126,18 +126,18 @@ Result<Bound> Bind(const HttpAddress& address) {
   return Describe(std::move(listener));
 }
 
-struct Connection {
-  Descriptor socket;
-  MonotonicTime deadline;
-  std::string request = {};
-  std::string answer = {};  // empty: the request is not complete
-  size_t sent = 0;
-  bool over = false;
-};
-
 }  // namespace
 
 class HttpServer::Loop {
+  struct Connection {
+    Descriptor socket;
+    MonotonicTime deadline;
+    std::string request = {};
+    std::string answer = {};  // empty: the request is not complete
+    size_t sent = 0;
+    bool over = false;
+  };
+
  public:
   Loop(Descriptor listener, Descriptor ended, HttpBounds bounds, const Clock& clock, Handler handler)
       : listener_(std::move(listener)),

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 using operators::RawKind;
 using operators::RawValue;
 
-double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+double SecondsOf(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // A text that is JSON as such; else as a text.
 Json Parsed(const std::string& text) {
@@ -72,9 +72,9 @@ Json StateJson(const JobReading& reading) {
                {"healthy", health.ok()},
                {"causes", health.causes},
                {"restarts", reading.restarts}};
-  if (reading.attempt_began.has_value()) json["uptime-seconds"] = Seconds(reading.now - *reading.attempt_began);
+  if (reading.attempt_began.has_value()) json["uptime-seconds"] = SecondsOf(reading.now - *reading.attempt_began);
   if (!reading.last_failure.empty()) json["last-failure"] = reading.last_failure;
-  if (reading.restart_at.has_value()) json["restart-in-seconds"] = Seconds(*reading.restart_at - reading.now);
+  if (reading.restart_at.has_value()) json["restart-in-seconds"] = SecondsOf(*reading.restart_at - reading.now);
   json["start-report"] = reading.start_report;
   return json;
 }
@@ -98,14 +98,14 @@ Json CheckpointsJson(const JobReading& reading) {
   const checkpoint::CheckpointStats& stats = reading.checkpoints;
   Json json = {{"durable", stats.last_number},
                {"applied", stats.applied_number},
-               {"interval-seconds", Seconds(reading.checkpoint_interval)},
+               {"interval-seconds", SecondsOf(reading.checkpoint_interval)},
                {"completed", stats.completed},
                {"failed", stats.failed},
-               {"duration-seconds", Seconds(stats.last_duration)},
+               {"duration-seconds", SecondsOf(stats.last_duration)},
                {"state-bytes", stats.last_bytes},
                {"new-bytes", stats.last_bytes_new}};
-  if (stats.durable_at.has_value()) json["durable-age-seconds"] = Seconds(reading.now - *stats.durable_at);
-  if (stats.applied_at.has_value()) json["applied-age-seconds"] = Seconds(reading.now - *stats.applied_at);
+  if (stats.durable_at.has_value()) json["durable-age-seconds"] = SecondsOf(reading.now - *stats.durable_at);
+  if (stats.applied_at.has_value()) json["applied-age-seconds"] = SecondsOf(reading.now - *stats.applied_at);
   if (stats.pending_number.has_value()) json["pending"] = *stats.pending_number;
   if (!stats.last_failure.empty()) json["last-failure"] = stats.last_failure;
   return json;

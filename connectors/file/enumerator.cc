@@ -5,20 +5,13 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "base/json_escape.h"
 #include "connectors/file/find_file.h"
+#include "connectors/format/json_text.h"
 
 namespace weir::connectors {
 namespace {
 
 using operators::SourceSplit;
-
-// What is kept in a checkpoint must be.
-bool IsUtf8(std::string_view text) {
-  std::string quoted;
-  AppendJsonString(quoted, text);
-  return nlohmann::json::accept(quoted);
-}
 
 }  // namespace
 

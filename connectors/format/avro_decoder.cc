@@ -16,18 +16,6 @@ namespace {
 using operators::Value;
 using operators::ValueType;
 
-bool IsUtf8(std::string_view text) {
-  constexpr uint64_t kHighBits = 0x8080808080808080;
-  while (!text.empty()) {
-    uint64_t eight = kHighBits;
-    if (text.size() >= 8) std::memcpy(&eight, text.data(), 8);
-    const size_t length = (eight & kHighBits) == 0 ? 8 : Utf8SequenceLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 template <class Bits, class Float>
 double FloatOf(std::string_view bytes) {
   Bits bits;

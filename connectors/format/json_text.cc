@@ -316,4 +316,16 @@ size_t Utf8SequenceLength(std::string_view text) {
   return 0;
 }
 
+bool IsUtf8(std::string_view text) {
+  constexpr uint64_t kHighBits = 0x8080808080808080;
+  while (!text.empty()) {
+    uint64_t eight = kHighBits;
+    if (text.size() >= 8) std::memcpy(&eight, text.data(), 8);
+    const size_t length = (eight & kHighBits) == 0 ? 8 : Utf8SequenceLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 }  // namespace weir::connectors

@@ -32,5 +32,6 @@ std::optional<JsonProblem> FindJsonProblem(std::string_view text);
 
 // The length of the UTF-8 sequence at the front of `text`, 0 if there is no valid one.
 size_t Utf8SequenceLength(std::string_view text);
+bool IsUtf8(std::string_view text);
 
 }  // namespace weir::connectors

@@ -15,7 +15,7 @@ using operators::Options;
 using operators::OptionSpec;
 using operators::OptionType;
 
-std::string TextOf(const json& object, const char* name) {
+std::string StringMember(const json& object, const char* name) {
   if (!object.is_object()) return {};
   const auto member = object.find(name);
   return member == object.end() || !member->is_string() ? std::string() : member->get<std::string>();
@@ -37,9 +37,9 @@ Result<std::string> SchemaIn(const HttpAnswer& answer) {
   if (answer.status != 200) {
     return Error(Status::FailedPrecondition("what answers is no schema registry (" + code + ")"));
   }
-  std::string schema = TextOf(body, "schema");
+  std::string schema = StringMember(body, "schema");
   if (schema.empty()) return Error(Status::Unavailable("the answer holds no schema"));
-  if (const std::string type = TextOf(body, "schemaType"); !type.empty() && type != "AVRO") {
+  if (const std::string type = StringMember(body, "schemaType"); !type.empty() && type != "AVRO") {
     return Error(Status::InvalidArgument("it is a schema of type " + type + ", expected AVRO"));
   }
   if (const auto references = body.find("references"); references != body.end() && !references->empty()) {

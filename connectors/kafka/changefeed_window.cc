@@ -11,7 +11,7 @@ namespace {
 
 using operators::EventTime;
 
-constexpr Duration kWarningInterval = std::chrono::minutes(1);
+constexpr Duration kBackwardsWarningInterval = std::chrono::minutes(1);
 
 void Count(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
@@ -69,7 +69,7 @@ void ChangefeedWindow::SeeWatermark(EventTime time) {
 
 void ChangefeedWindow::Warn(EventTime resolved) {
   const MonotonicTime now = context_.clock->Now();
-  if (warned_ && now - *warned_ < kWarningInterval) return;
+  if (warned_ && now - *warned_ < kBackwardsWarningInterval) return;
   warned_ = now;
   LogWarning("source " + context_.uid + ": topic " + split_->partition.topic + " partition " +
              std::to_string(split_->partition.partition) + ": a resolved message of " + HlcText(resolved) +

@@ -49,6 +49,11 @@ struct KafkaRecord {
   std::string_view value;
 };
 
+// Of a key, value or header as it came: nothing for null.
+inline std::optional<std::string_view> Nullable(std::string_view bytes) {
+  return bytes.data() == nullptr ? std::nullopt : std::optional(bytes);
+}
+
 struct KafkaHeader {
   std::string_view name;
   std::string_view value;

@@ -4,13 +4,12 @@
 
 #include "base/log.h"
 #include "connectors/format/hlc.h"
+#include "connectors/kafka/gauge.h"
 
 namespace weir::connectors {
 namespace {
 
 using operators::EventTime;
-
-constexpr double kNsPerSecond = 1e9;
 
 FrontierBounds BoundsOf(const KafkaFrontierOptions& options) {
   return {options.release_rows_max, options.waiting_bytes_max, options.waiting_bytes_limit};
@@ -110,7 +109,7 @@ void FrontierHost::ShowMetrics() {
   if (!gauges_) return;
   const auto show = [](std::atomic<double>& gauge, EventTime time) {
     if (time == EventTime::Min() || time == EventTime::Max()) return;
-    gauge.store(static_cast<double>(time.wall_ns) / kNsPerSecond, std::memory_order_relaxed);
+    gauge.store(GaugeSeconds(time.wall_ns), std::memory_order_relaxed);
   };
   show(gauges_->announced, frontier_.announced());
   show(gauges_->proposed, frontier_.proposed());

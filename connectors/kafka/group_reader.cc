@@ -4,16 +4,13 @@
 #include <limits>
 #include <utility>
 
+#include "connectors/kafka/gauge.h"
 #include "connectors/kafka/group_options.h"
 
 namespace weir::connectors {
 namespace {
 
-constexpr Duration kMetricsInterval = std::chrono::seconds(1);
-
-std::optional<std::string_view> Nullable(std::string_view bytes) {
-  return bytes.data() == nullptr ? std::nullopt : std::optional(bytes);
-}
+constexpr Duration kGaugesInterval = std::chrono::seconds(1);
 
 // No split of a group's reader has a watermark: those that a changefeed gives are left out.
 class WithoutWatermarks final : public operators::SourceOutput {
@@ -154,13 +151,12 @@ Status KafkaGroupReader::ReadRecord(const KafkaRecord& record, const Reading& re
 }
 
 void KafkaGroupReader::UpdateMetrics() {
-  next_update_ = context_.clock->Now() + kMetricsInterval;
+  next_update_ = context_.clock->Now() + kGaugesInterval;
   const GroupCounts counts = consumer_->Counts();
   rebalances_->store(counts.rebalances, std::memory_order_relaxed);
   commits_->store(counts.commits, std::memory_order_relaxed);
   commit_errors_->store(counts.commit_errors, std::memory_order_relaxed);
-  constexpr double kNsPerSecond = 1e9;
-  const double now = static_cast<double>(context_.clock->WallNs()) / kNsPerSecond;
+  const double now = GaugeSeconds(context_.clock->WallNs());
   int64_t sum = 0;
   for (const auto& [index, reading] : readings_) {
     const int64_t high = consumer_->HighWatermark(reading.name);

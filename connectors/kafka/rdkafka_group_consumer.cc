@@ -16,7 +16,7 @@ constexpr size_t kBlockBytes = size_t{1} << 20;
 constexpr size_t kQueuedRecordsMax = 8 * kBlockRecords;
 constexpr size_t kQueuedBytesMax = 8 * kBlockBytes;
 constexpr milliseconds kFullPatience{200};  // a queue that is full for longer pauses the partitions
-constexpr int kPollMs = 100;                // a commit, room and the end wake the poll before
+constexpr int kGroupPollMs = 100;           // a commit, room and the end wake the poll before
 
 }  // namespace
 
@@ -123,7 +123,7 @@ void RdKafkaGroupConsumer::Loop() {
   while (GoesOn()) {
     MindRoom();
     MindCommits();
-    rd_kafka_message_t* message = rd_kafka_consumer_poll(client_, kPollMs);
+    rd_kafka_message_t* message = rd_kafka_consumer_poll(client_, kGroupPollMs);
     while (message != nullptr) {
       Take(message);
       const bool full =

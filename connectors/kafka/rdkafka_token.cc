@@ -14,7 +14,6 @@ namespace {
 
 constexpr int64_t kLifetimeUnlessTold = 300;  // seconds
 constexpr int64_t kMsPerS = 1'000;
-constexpr int64_t kNsPerMs = 1'000'000;
 
 Result<Token> FetchToken(const TokenEndpoint& endpoint) {
   HttpRequest request{.url = endpoint.url};
@@ -46,7 +45,7 @@ void RefreshToken(rd_kafka_t* client, const char* config, void* /*opaque*/) {
   if (!endpoint.has_value()) return fail("no token endpoint is configured");
   const Result<Token> token = FetchToken(*endpoint);
   if (!token.has_value()) return fail(token.error().message());
-  const int64_t end_ms = SystemClock().WallNs() / kNsPerMs + token->lifetime_s * kMsPerS;
+  const int64_t end_ms = SystemClock().WallNs() / 1'000'000 + token->lifetime_s * kMsPerS;
   std::array<char, 512> reason{};
   const rd_kafka_resp_err_t error = rd_kafka_oauthbearer_set_token(
       client, token->text.c_str(), end_ms, endpoint->client_id.c_str(), nullptr, 0, reason.data(), reason.size());

@@ -4,18 +4,14 @@
 #include <utility>
 
 #include "base/log.h"
+#include "connectors/kafka/gauge.h"
 
 namespace weir::connectors {
 namespace {
 
 constexpr Duration kMetricsInterval = std::chrono::seconds(1);
-constexpr double kNsPerSecond = 1e9;
 
 void Show(std::atomic<double>& gauge, double value) { gauge.store(value, std::memory_order_relaxed); }
-
-std::optional<std::string_view> Nullable(std::string_view bytes) {
-  return bytes.data() == nullptr ? std::nullopt : std::optional(bytes);
-}
 
 }  // namespace
 
@@ -252,7 +248,7 @@ void KafkaReader::UpdateMetrics() {
   const MonotonicTime now = context_.clock->Now();
   if (now - metrics_updated_ < kMetricsInterval) return;
   metrics_updated_ = now;
-  const double polled = static_cast<double>(context_.clock->WallNs()) / kNsPerSecond;
+  const double polled = GaugeSeconds(context_.clock->WallNs());
   int64_t lags = 0;
   for (const std::unique_ptr<Reading>& reading : readings_) {
     const bool live = reading->partition != kNotAssigned && !reading->done;
@@ -267,7 +263,7 @@ void KafkaReader::UpdateMetrics() {
       lags += lag;
     }
     if (reading->split.watermark == operators::EventTime::Min()) continue;
-    Show(gauges.resolved, static_cast<double>(reading->split.watermark.wall_ns) / kNsPerSecond);
+    Show(gauges.resolved, GaugeSeconds(reading->split.watermark.wall_ns));
   }
   context_.metrics->lag_records.store(lags, std::memory_order_relaxed);
 }

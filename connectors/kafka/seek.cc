@@ -16,17 +16,12 @@ namespace {
 
 using operators::EventTime;
 
-constexpr int64_t kNsPerMs = 1'000'000;
 // How far the clocks of a CockroachDB cluster may be apart before a node gives up.
 constexpr Duration kClockOffsetMax = std::chrono::milliseconds(500);
 // The search goes back 2^12 - 1 intervals at most: 5 h 41 min by 5 s.
 constexpr int kSteps = 12;
 // Retention can't be faster than this for long.
 constexpr int kPlansMax = 5;
-
-std::optional<std::string_view> Nullable(std::string_view bytes) {
-  return bytes.data() == nullptr ? std::nullopt : std::optional(bytes);
-}
 
 std::string UtcText(int64_t timestamp_ms) {
   std::array<char, operators::kTemporalTextMax> text{};
@@ -107,7 +102,7 @@ Result<std::vector<KafkaSplit>> KafkaSeek::Plan(KafkaAdmin& admin) {
     searches_[i].marks = marks[i];
     searches_[i].end = marks[i].high;
   }
-  const int64_t min_ms = options_.changefeed.min_timestamp->wall_ns / kNsPerMs;
+  const int64_t min_ms = options_.changefeed.min_timestamp->wall_ns / 1'000'000;
   const auto interval_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(options_.changefeed.resolved_interval).count();
   const auto first_ms =

@@ -174,7 +174,7 @@ void PostgresApply::CountInto(operators::NamedMetrics& metrics) const {
       metrics.Counter(entry.uid, name, labels).fetch_add(rows, std::memory_order_relaxed);
     };
     if (entry.writer == nullptr) {
-      count(entry.ignored ? "rows_ignored" : "rows_refused", entry.rows_ignored);
+      if (entry.ignored) count("rows_ignored", entry.rows_ignored);
       continue;
     }
     count("upserts", entry.writer->counts().upserts);

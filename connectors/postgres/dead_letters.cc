@@ -12,15 +12,6 @@
 namespace weir::connectors {
 namespace {
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = static_cast<unsigned char>(text.front()) < 0x80 ? 1 : Utf8SequenceLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 // For people, and for a column of text: what is no text in hexadecimal digits.
 std::string Readable(std::string_view text) {
   if (IsUtf8(text)) return std::string(text);

@@ -66,7 +66,7 @@ void PushHook(lua_State* lua, const char* name, const char* address) {
   lua_rawgetp(lua, LUA_REGISTRYINDEX, address);
 }
 
-std::string_view TextAt(lua_State* lua, int index) {
+std::string_view StringAt(lua_State* lua, int index) {
   size_t size = 0;
   const char* text = lua_tolstring(lua, index, &size);
   return {text, size};
@@ -76,7 +76,7 @@ std::string_view TextAt(lua_State* lua, int index) {
 bool CheckTableName(lua_State* lua, int index) {
   if (lua_type(lua, index) == LUA_TNIL) return false;
   if (lua_type(lua, index) != LUA_TSTRING) luaL_error(lua, "expected the name of a table, got %s", KindAt(lua, index));
-  if (!IsUtf8(TextAt(lua, index))) luaL_error(lua, "the name of a table is not UTF-8");
+  if (!IsUtf8(StringAt(lua, index))) luaL_error(lua, "the name of a table is not UTF-8");
   return true;
 }
 
@@ -87,7 +87,7 @@ void PushKey(lua_State* lua, int row) {
   lua_gettable(lua, row);
   const Value* object = ObjectAt(lua, -1);
   std::string_view text;
-  if (lua_type(lua, -1) == LUA_TSTRING) text = TextAt(lua, -1);
+  if (lua_type(lua, -1) == LUA_TSTRING) text = StringAt(lua, -1);
   if (object != nullptr && object->type() == ValueType::kJson) text = object->text();
   if (!text.starts_with('[')) return;
   PushJson(lua, text);
@@ -180,7 +180,7 @@ void PushDispatched(lua_State* lua, int rows, int name) {
   for (lua_Integer i = 1; i <= count; ++i) {
     luaL_checkstack(lua, 8, "too many rows");
     lua_rawgeti(lua, rows, i);
-    host.current.table = TextAt(lua, name);
+    host.current.table = StringAt(lua, name);
     if (host.has_map && !Map(lua)) continue;
     lua_pushvalue(lua, name);
   }

@@ -16,7 +16,7 @@
 namespace weir::operators::script {
 namespace {
 
-constexpr int kDepthMax = 64;
+constexpr int kJsonDepthMax = 64;
 
 // The length of the sequence at the front; 0: none that is valid.
 size_t Utf8Length(std::string_view text) {
@@ -58,7 +58,7 @@ class JsonTextWriter {
 
  private:
   const char* AppendTable(int index, int depth) {
-    if (depth == kDepthMax) return "a table nested deeper than 64 levels (does it hold itself?)";
+    if (depth == kJsonDepthMax) return "a table nested deeper than 64 levels (does it hold itself?)";
     if (lua_checkstack(lua_, 4) == 0) return "a table nested too deep";
     const lua_Unsigned length = lua_rawlen(lua_, index);
     return length > 0 || IsArray(index) ? AppendArray(index, length, depth) : AppendObject(index, depth);
@@ -158,7 +158,7 @@ class JsonTextReader {
   }
 
   void Read(int depth) {
-    if (depth == kDepthMax) Fail("more than 64 levels");
+    if (depth == kJsonDepthMax) Fail("more than 64 levels");
     luaL_checkstack(lua_, 4, "json.decode");
     SkipBlanks();
     if (Take("{")) return ReadObject(depth);
