@@ -11,31 +11,31 @@
 namespace weir::jobs {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using operators::RawKind;
 using operators::RawValue;
 
 double SecondsOf(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // A text that is JSON as such; else as a text.
-Json Parsed(const std::string& text) {
-  Json value = Json::parse(text, nullptr, false);
-  return value.is_discarded() ? Json(text) : value;
+OrderedJson Parsed(const std::string& text) {
+  OrderedJson value = OrderedJson::parse(text, nullptr, false);
+  return value.is_discarded() ? OrderedJson(text) : value;
 }
 
-Json ToJson(const RawValue& value) {
+OrderedJson ToJson(const RawValue& value) {
   switch (value.kind) {
     case RawKind::kNull: return nullptr;
     case RawKind::kBool: return value.boolean;
     case RawKind::kNumber: return Parsed(value.text);
     case RawKind::kString: return value.text;
     case RawKind::kList: {
-      Json list = Json::array();
+      OrderedJson list = OrderedJson::array();
       for (const RawValue& each : value.list) list.push_back(ToJson(each));
       return list;
     }
     case RawKind::kObject: {
-      Json object = Json::object();
+      OrderedJson object = OrderedJson::object();
       for (const auto& [name, member] : value.members) object[name] = ToJson(member);
       return object;
     }
@@ -54,7 +54,7 @@ std::string_view EdgeName(EdgeKind kind) {
   return "?";
 }
 
-Json ProcessJson(const JobReading& reading, const ProcessReading& process) {
+OrderedJson ProcessJson(const JobReading& reading, const ProcessReading& process) {
   return {{"weir-version", process.version},
           {"build", process.build},
           {"pid", ProcessId()},
@@ -65,13 +65,13 @@ Json ProcessJson(const JobReading& reading, const ProcessReading& process) {
           {"open-descriptors", process.open_descriptors}};
 }
 
-Json StateJson(const JobReading& reading) {
+OrderedJson StateJson(const JobReading& reading) {
   const Health health = JudgeHealth(reading);
-  Json json = {{"name", reading.job},
-               {"state", RunStateName(reading.state)},
-               {"healthy", health.ok()},
-               {"causes", health.causes},
-               {"restarts", reading.restarts}};
+  OrderedJson json = {{"name", reading.job},
+                      {"state", RunStateName(reading.state)},
+                      {"healthy", health.ok()},
+                      {"causes", health.causes},
+                      {"restarts", reading.restarts}};
   if (reading.attempt_began.has_value()) json["uptime-seconds"] = SecondsOf(reading.now - *reading.attempt_began);
   if (!reading.last_failure.empty()) json["last-failure"] = reading.last_failure;
   if (reading.restart_at.has_value()) json["restart-in-seconds"] = SecondsOf(*reading.restart_at - reading.now);
@@ -79,14 +79,14 @@ Json StateJson(const JobReading& reading) {
   return json;
 }
 
-Json GraphJson(const GraphReading& graph) {
-  Json vertices = Json::array();
+OrderedJson GraphJson(const GraphReading& graph) {
+  OrderedJson vertices = OrderedJson::array();
   for (const GraphReading::Vertex& vertex : graph.vertices) {
     vertices.push_back({{"name", vertex.name}, {"parallelism", vertex.parallelism}, {"nodes", vertex.uids}});
   }
-  Json edges = Json::array();
+  OrderedJson edges = OrderedJson::array();
   for (const GraphReading::Edge& edge : graph.edges) {
-    Json json = {
+    OrderedJson json = {
         {"from", graph.vertices[edge.from].name}, {"to", graph.vertices[edge.to].name}, {"kind", EdgeName(edge.kind)}};
     if (!edge.side_tag.empty()) json["side-output"] = edge.side_tag;
     edges.push_back(std::move(json));
@@ -94,16 +94,16 @@ Json GraphJson(const GraphReading& graph) {
   return {{"vertices", std::move(vertices)}, {"edges", std::move(edges)}};
 }
 
-Json CheckpointsJson(const JobReading& reading) {
+OrderedJson CheckpointsJson(const JobReading& reading) {
   const checkpoint::CheckpointStats& stats = reading.checkpoints;
-  Json json = {{"durable", stats.last_number},
-               {"applied", stats.applied_number},
-               {"interval-seconds", SecondsOf(reading.checkpoint_interval)},
-               {"completed", stats.completed},
-               {"failed", stats.failed},
-               {"duration-seconds", SecondsOf(stats.last_duration)},
-               {"state-bytes", stats.last_bytes},
-               {"new-bytes", stats.last_bytes_new}};
+  OrderedJson json = {{"durable", stats.last_number},
+                      {"applied", stats.applied_number},
+                      {"interval-seconds", SecondsOf(reading.checkpoint_interval)},
+                      {"completed", stats.completed},
+                      {"failed", stats.failed},
+                      {"duration-seconds", SecondsOf(stats.last_duration)},
+                      {"state-bytes", stats.last_bytes},
+                      {"new-bytes", stats.last_bytes_new}};
   if (stats.durable_at.has_value()) json["durable-age-seconds"] = SecondsOf(reading.now - *stats.durable_at);
   if (stats.applied_at.has_value()) json["applied-age-seconds"] = SecondsOf(reading.now - *stats.applied_at);
   if (stats.pending_number.has_value()) json["pending"] = *stats.pending_number;
@@ -111,14 +111,14 @@ Json CheckpointsJson(const JobReading& reading) {
   return json;
 }
 
-Json SystemsJson(const JobReading& reading) {
-  Json systems = Json::array();
+OrderedJson SystemsJson(const JobReading& reading) {
+  OrderedJson systems = OrderedJson::array();
   for (const checkpoint::SystemStats& system : reading.checkpoints.systems) {
-    Json json = {{"system", system.waiting.system},
-                 {"marker", system.marker.has_value() ? Json(*system.marker) : Json(nullptr)},
-                 {"waiting-checkpoints", system.waiting.checkpoints},
-                 {"waiting-rows", system.waiting.rows},
-                 {"waiting-bytes", system.waiting.bytes}};
+    OrderedJson json = {{"system", system.waiting.system},
+                        {"marker", system.marker.has_value() ? OrderedJson(*system.marker) : OrderedJson(nullptr)},
+                        {"waiting-checkpoints", system.waiting.checkpoints},
+                        {"waiting-rows", system.waiting.rows},
+                        {"waiting-bytes", system.waiting.bytes}};
     if (!system.waiting.last_error.ok()) json["last-error"] = system.waiting.last_error.ToString();
     systems.push_back(std::move(json));
   }
@@ -126,12 +126,12 @@ Json SystemsJson(const JobReading& reading) {
 }
 
 // Splits with their positions, by source and subtask, as the newest checkpoint has them.
-Json SourcesJson(FileSystem& fs, const std::string& storage_root) {
+OrderedJson SourcesJson(FileSystem& fs, const std::string& storage_root) {
   const auto folder = checkpoint::FindCheckpointFolder(fs, storage_root);
   if (!folder.has_value()) return {{"checkpoint", nullptr}};
   const auto metadata = checkpoint::ReadCheckpointFolder(fs, *folder);
   if (!metadata.has_value()) return {{"checkpoint", nullptr}, {"error", metadata.error().ToString()}};
-  Json splits = Json::object();
+  OrderedJson splits = OrderedJson::object();
   for (const auto& vertex : metadata->vertices) {
     for (const auto& subtask : vertex.subtasks) {
       for (const auto& [uid, offsets] : subtask.offsets) {
@@ -145,8 +145,8 @@ Json SourcesJson(FileSystem& fs, const std::string& storage_root) {
   return {{"checkpoint", metadata->id.number}, {"sources", std::move(splits)}};
 }
 
-Json MetricsJson(const JobReading& reading) {
-  Json subtasks = Json::array();
+OrderedJson MetricsJson(const JobReading& reading) {
+  OrderedJson subtasks = OrderedJson::array();
   for (const SubtaskReading& subtask : reading.subtasks) {
     subtasks.push_back({{"vertex", subtask.vertex},
                         {"subtask", subtask.index},
@@ -157,10 +157,10 @@ Json MetricsJson(const JobReading& reading) {
                         {"lag-records", subtask.lag_records},
                         {"blocked", subtask.blocked}});
   }
-  Json named = Json::array();
+  OrderedJson named = OrderedJson::array();
   for (const NamedReading& each : reading.named) {
     if (std::isnan(each.value)) continue;
-    Json json = {{"uid", each.uid}, {"name", each.name}};
+    OrderedJson json = {{"uid", each.uid}, {"name", each.name}};
     if (each.subtask.has_value()) json["subtask"] = *each.subtask;
     for (const auto& [label, value] : each.labels) json["labels"][label] = value;
     json["value"] = each.value;
@@ -173,15 +173,15 @@ Json MetricsJson(const JobReading& reading) {
 
 std::string DiagnosticsJson(const DiagnosticsInputs& inputs) {
   const JobReading& reading = *inputs.reading;
-  const Json json = {{"process", ProcessJson(reading, *inputs.process)},
-                     {"job", StateJson(reading)},
-                     {"checkpoints", CheckpointsJson(reading)},
-                     {"systems", SystemsJson(reading)},
-                     {"positions", SourcesJson(*inputs.file_system, inputs.storage_root)},
-                     {"graph", GraphJson(reading.graph)},
-                     {"metrics", MetricsJson(reading)},
-                     {"definition", ToJson(*inputs.definition)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const OrderedJson json = {{"process", ProcessJson(reading, *inputs.process)},
+                            {"job", StateJson(reading)},
+                            {"checkpoints", CheckpointsJson(reading)},
+                            {"systems", SystemsJson(reading)},
+                            {"positions", SourcesJson(*inputs.file_system, inputs.storage_root)},
+                            {"graph", GraphJson(reading.graph)},
+                            {"metrics", MetricsJson(reading)},
+                            {"definition", ToJson(*inputs.definition)}};
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace weir::jobs

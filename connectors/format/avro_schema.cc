@@ -14,7 +14,7 @@
 namespace weir::connectors {
 namespace {
 
-using nlohmann::json;
+using SchemaJson = nlohmann::json;
 
 constexpr int64_t kScaleMax = 16'383;  // PostgreSQL's numeric
 constexpr size_t kTypesMax = 100'000;
@@ -50,12 +50,12 @@ std::optional<AvroKind> PrimitiveOf(std::string_view name) {
   return std::nullopt;
 }
 
-std::string TextOf(const json& object, const char* name) {
+std::string TextOf(const SchemaJson& object, const char* name) {
   const auto member = object.find(name);
   return member == object.end() || !member->is_string() ? std::string() : member->get<std::string>();
 }
 
-std::optional<int64_t> NumberOf(const json& object, const char* name) {
+std::optional<int64_t> NumberOf(const SchemaJson& object, const char* name) {
   const auto member = object.find(name);
   if (member == object.end() || !member->is_number_integer()) return std::nullopt;
   return member->get<int64_t>();
@@ -82,7 +82,7 @@ class AvroSchema::Parser {
   explicit Parser(AvroSchema& schema) : schema_(schema) {}
 
   // Null: error() says why.
-  AvroType* Type(const json& text, const std::string& space, size_t depth) {
+  AvroType* Type(const SchemaJson& text, const std::string& space, size_t depth) {
     if (depth > kJsonDepthMax) return Fail("types nested too deeply");
     if (schema_.types_.size() >= kTypesMax) return Fail("more than " + std::to_string(kTypesMax) + " types");
     if (text.is_string()) return Named(text.get_ref<const std::string&>(), space);
@@ -121,7 +121,7 @@ class AvroSchema::Parser {
   }
 
   // Declares the type, so that it may hold itself, and sets `space` to the namespace of what is inside.
-  bool Declare(const json& text, std::string& space, AvroType* type) {
+  bool Declare(const SchemaJson& text, std::string& space, AvroType* type) {
     std::string name = TextOf(text, "name");
     if (name.empty()) return Fail("a record, enum or fixed without a name") != nullptr;
     if (const std::string given = TextOf(text, "namespace"); !given.empty()) space = given;
@@ -134,11 +134,11 @@ class AvroSchema::Parser {
     return true;
   }
 
-  AvroType* Union(const json& text, const std::string& space, size_t depth) {
+  AvroType* Union(const SchemaJson& text, const std::string& space, size_t depth) {
     AvroType* const made = New(AvroKind::kUnion);
     AvroType* string = nullptr;
     bool decimal = false;
-    for (const json& branch : text) {
+    for (const SchemaJson& branch : text) {
       AvroType* const type = Type(branch, space, depth + 1);
       if (type == nullptr) return nullptr;
       if (type->kind == AvroKind::kUnion) return Fail("a union directly in a union");
@@ -151,12 +151,12 @@ class AvroSchema::Parser {
     return made;
   }
 
-  AvroType* Record(const json& text, std::string space, size_t depth) {
+  AvroType* Record(const SchemaJson& text, std::string space, size_t depth) {
     AvroType* const made = New(AvroKind::kRecord);
     if (!Declare(text, space, made)) return nullptr;
     const auto fields = text.find("fields");
     if (fields == text.end() || !fields->is_array()) return Fail("a record without fields");
-    for (const json& field : *fields) {
+    for (const SchemaJson& field : *fields) {
       const std::string name = field.is_object() ? TextOf(field, "name") : std::string();
       if (name.empty() || !field.contains("type")) return Fail("a field without name or type");
       AvroType* const type = Type(field["type"], space, depth + 1);
@@ -167,19 +167,19 @@ class AvroSchema::Parser {
     return made;
   }
 
-  AvroType* Enum(const json& text, std::string space) {
+  AvroType* Enum(const SchemaJson& text, std::string space) {
     AvroType* const made = New(AvroKind::kEnum);
     if (!Declare(text, space, made)) return nullptr;
     const auto symbols = text.find("symbols");
     if (symbols == text.end() || !symbols->is_array()) return Fail("an enum without symbols");
-    for (const json& symbol : *symbols) {
+    for (const SchemaJson& symbol : *symbols) {
       if (!symbol.is_string()) return Fail("a symbol that is no string");
       made->symbols.push_back(symbol.get<std::string>());
     }
     return made;
   }
 
-  AvroType* Fixed(const json& text, std::string space) {
+  AvroType* Fixed(const SchemaJson& text, std::string space) {
     constexpr int64_t kFixedMax = 1 << 20;
     AvroType* const made = New(AvroKind::kFixed);
     if (!Declare(text, space, made)) return nullptr;
@@ -190,7 +190,8 @@ class AvroSchema::Parser {
     return made;
   }
 
-  AvroType* Elements(AvroKind kind, const json& text, const char* member, const std::string& space, size_t depth) {
+  AvroType* Elements(AvroKind kind, const SchemaJson& text, const char* member, const std::string& space,
+                     size_t depth) {
     AvroType* const made = New(kind);
     const auto elements = text.find(member);
     if (elements == text.end()) return Fail(std::string("an array or map without ") + member);
@@ -201,7 +202,7 @@ class AvroSchema::Parser {
   }
 
   // One that does not fit its type is no logical type, says the specification.
-  static void ReadLogicalType(const json& text, AvroType& type) {
+  static void ReadLogicalType(const SchemaJson& text, AvroType& type) {
     const std::string name = TextOf(text, "logicalType");
     if (name == "decimal" && (type.kind == AvroKind::kBytes || type.kind == AvroKind::kFixed)) {
       const int64_t scale = NumberOf(text, "scale").value_or(0);
@@ -236,7 +237,7 @@ class AvroSchema::Parser {
 };
 
 Result<std::unique_ptr<const AvroSchema>> AvroSchema::Parse(std::string_view text) {
-  const json parsed = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const SchemaJson parsed = SchemaJson::parse(text, nullptr, /*allow_exceptions=*/false);
   if (parsed.is_discarded()) return Error(Status::InvalidArgument("the schema is not JSON"));
   std::unique_ptr<AvroSchema> schema(new AvroSchema);
   Parser parser(*schema);

@@ -10,12 +10,11 @@
 namespace weir::connectors {
 namespace {
 
-using nlohmann::json;
 using operators::Options;
 using operators::OptionSpec;
 using operators::OptionType;
 
-std::string StringMember(const json& object, const char* name) {
+std::string StringMember(const nlohmann::json& object, const char* name) {
   if (!object.is_object()) return {};
   const auto member = object.find(name);
   return member == object.end() || !member->is_string() ? std::string() : member->get<std::string>();
@@ -24,14 +23,14 @@ std::string StringMember(const json& object, const char* name) {
 // What the registry answered.
 Result<std::string> SchemaIn(const HttpAnswer& answer) {
   constexpr int kSchemaNotFound = 40403;
-  const json body = json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json body = nlohmann::json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
   const std::string code = "HTTP status " + std::to_string(answer.status);
   if (answer.status == 401 || answer.status == 403) {
     return Error(Status::FailedPrecondition("it refuses the user and password, or their lack (" + code + ")"));
   }
   if (answer.status == 429 || answer.status >= 500) return Error(Status::Unavailable(code));
   // Another server's 404 is not the word of a registry: with it no record may be put aside.
-  if (answer.status == 404 && body.is_object() && body.value("error_code", json()) == kSchemaNotFound) {
+  if (answer.status == 404 && body.is_object() && body.value("error_code", nlohmann::json()) == kSchemaNotFound) {
     return Error(Status::InvalidArgument("there is no such schema"));
   }
   if (answer.status != 200) {
