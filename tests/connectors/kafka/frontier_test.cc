@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -234,8 +235,9 @@ class RandomLife {
  private:
   TopicPartition Any() { return {random_.OneIn(2) ? "T" : "t", static_cast<int32_t>(random_.Below(3))}; }
   EventTime AnyTime() {
-    return {std::max<int64_t>(oracle_.announced.wall_ns, 1000) + 1 + static_cast<int64_t>(random_.Below(30)),
-            static_cast<int32_t>(random_.Below(2))};
+    constexpr int64_t kNewest = std::numeric_limits<int64_t>::max() - 100;  // the end may have been announced
+    const int64_t from = std::clamp<int64_t>(oracle_.announced.wall_ns, 1000, kNewest);
+    return {from + 1 + static_cast<int64_t>(random_.Below(30)), static_cast<int32_t>(random_.Below(2))};
   }
   void Find() {
     const TopicPartition partition = Any();
