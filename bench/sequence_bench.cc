@@ -3,9 +3,6 @@
 //
 //   sequence_bench steady ROWS STEP BUDGET_MB DIR   a watermark each STEP rows, one STEP behind
 //   sequence_bench queue ROWS STEP BUDGET_MB DIR    ROWS wait, then leave in steps of STEP
-#include <sys/resource.h>
-#include <sys/time.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -14,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "bench/own_cost.h"
 #include "operators/sequence.h"
 #include "state/key_groups.h"
 #include "state/rocksdb_store.h"
@@ -22,35 +20,13 @@
 namespace weir::operators {
 namespace {
 
+using bench::CpuSeconds;
+using bench::Must;
+using bench::PeakResidentMb;
+using bench::WallSeconds;
+
 constexpr int64_t kKeys = 100'000;
 constexpr uint64_t kDisorder = 64;
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double WallSeconds() { return static_cast<double>(SystemClock().Now().ns) / 1e9; }
-
-long PeakResidentMb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss / 1024;
-}
-
-template <class T>
-T Must(Result<T> result) {
-  if (result.has_value()) return std::move(*result);
-  std::fprintf(stderr, "%s\n", result.error().ToString().c_str());
-  std::exit(1);
-}
-void Must(const Status& status) {
-  if (!status.ok()) Must<int>(Error(status));
-}
 
 // Counts, and holds that times do not fall.
 class CheckingOutput final : public Output {

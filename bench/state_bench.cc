@@ -4,9 +4,6 @@
 //   budget KEYS BUDGET_MB DIR   KEYS entries of 100 bytes under a budget, two checkpoints a million; then 20
 //   checkpoints
 //                               with 1 % of the keys changed each, a restore, and a check of every entry
-#include <sys/resource.h>
-#include <sys/time.h>
-
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +16,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/worker.h"
+#include "bench/own_cost.h"
 #include "state/key_groups.h"
 #include "state/rocksdb_store.h"
 #include "state/table_state.h"
@@ -26,35 +24,13 @@
 namespace weir::state {
 namespace {
 
+using bench::CpuSeconds;
+using bench::Must;
+using bench::PeakResidentMb;
+using bench::WallSeconds;
+
 constexpr size_t kValueSize = 100;
 constexpr size_t kBatch = 1000;
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double WallSeconds() { return static_cast<double>(SystemClock().Now().ns) / 1e9; }
-
-long PeakResidentMb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss / 1024;
-}
-
-template <class T>
-T Must(Result<T> result) {
-  if (result.has_value()) return std::move(*result);
-  std::fprintf(stderr, "%s\n", result.error().ToString().c_str());
-  std::exit(1);
-}
-void Must(const Status& status) {
-  if (!status.ok()) Must<int>(Error(status));
-}
 
 struct Key {
   char bytes[8];

@@ -23,17 +23,8 @@ std::string Hex(std::string_view bytes) {
   return hex;
 }
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = connectors::Utf8SequenceLength(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 void AppendBytes(std::string& out, std::string_view bytes) {
-  if (IsUtf8(bytes)) return AppendJsonString(out, bytes);
+  if (connectors::IsUtf8(bytes)) return AppendJsonString(out, bytes);
   out += "{\"hex\":\"" + Hex(bytes) + "\"}";
 }
 
