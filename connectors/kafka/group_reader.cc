@@ -6,6 +6,7 @@
 
 #include "connectors/kafka/gauge.h"
 #include "connectors/kafka/group_options.h"
+#include "connectors/kafka/raw_record.h"
 
 namespace weir::connectors {
 namespace {
@@ -136,13 +137,7 @@ Status KafkaGroupReader::ReadBlock(const FetchedBlock& block, operators::SourceO
 
 Status KafkaGroupReader::ReadRecord(const KafkaRecord& record, const Reading& reading,
                                     operators::SourceOutput& output) {
-  const RawRecord raw{.topic = reading.name.topic,
-                      .partition = reading.name.partition,
-                      .offset = record.offset,
-                      .timestamp_ms = record.timestamp_ms,
-                      .key = Nullable(record.key),
-                      .value = Nullable(record.value),
-                      .headers = headers_};
+  const RawRecord raw = RawRecordOf(reading.name, record, headers_);
   const Status status = deserializer_->Deserialize(raw, collector_);
   if (status.ok()) [[likely]]
     return {};

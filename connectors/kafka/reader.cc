@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "connectors/kafka/gauge.h"
+#include "connectors/kafka/raw_record.h"
 
 namespace weir::connectors {
 namespace {
@@ -197,13 +198,7 @@ void KafkaReader::TakeHeaders(const FetchedBlock& block, size_t record) {
 }
 
 Status KafkaReader::ReadRecord(const KafkaRecord& record, Reading& reading, operators::SourceOutput& output) {
-  const RawRecord raw{.topic = reading.split.partition.topic,
-                      .partition = reading.split.partition.partition,
-                      .offset = record.offset,
-                      .timestamp_ms = record.timestamp_ms,
-                      .key = Nullable(record.key),
-                      .value = Nullable(record.value),
-                      .headers = headers_};
+  const RawRecord raw = RawRecordOf(reading.split.partition, record, headers_);
   const Status status = deserializer_->Deserialize(raw, collector_);
   if (status.ok()) [[likely]]
     return {};

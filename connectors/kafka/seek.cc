@@ -9,6 +9,7 @@
 #include "connectors/format/hlc.h"
 #include "connectors/format/row_collector.h"
 #include "connectors/kafka/discovery.h"
+#include "connectors/kafka/raw_record.h"
 #include "operators/temporal.h"
 
 namespace weir::connectors {
@@ -196,13 +197,7 @@ Status KafkaSeek::ReadRecord(const KafkaRecord& record, Search& search) {
   const TopicPartition& partition = splits_[record.partition].partition;
   search.seeks->fetch_add(1, std::memory_order_relaxed);
   if (!search.oldest_ms) search.oldest_ms = record.timestamp_ms;
-  const Status status = times_->Read(*deserializer_, {.topic = partition.topic,
-                                                      .partition = partition.partition,
-                                                      .offset = record.offset,
-                                                      .timestamp_ms = record.timestamp_ms,
-                                                      .key = Nullable(record.key),
-                                                      .value = Nullable(record.value),
-                                                      .headers = headers_});
+  const Status status = times_->Read(*deserializer_, RawRecordOf(partition, record, headers_));
   if (status.code() == StatusCode::kInvalidArgument) {
     search.skipped->fetch_add(1, std::memory_order_relaxed);
     return {};
