@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "operators/utf8.h"
 #include "operators/value.h"
 
 namespace weir::connectors {
@@ -30,8 +31,7 @@ struct JsonProblem {
 // The first thing that is wrong with `text` as one JSON value; nothing if it is one.
 std::optional<JsonProblem> FindJsonProblem(std::string_view text);
 
-// The length of the UTF-8 sequence at the front of `text`, 0 if there is no valid one.
-size_t Utf8SequenceLength(std::string_view text);
-bool IsUtf8(std::string_view text);
+using operators::IsUtf8;
+using operators::Utf8SequenceLength;
 
 }  // namespace weir::connectors

@@ -15,6 +15,7 @@
 #include "operators/script/script_json.h"
 #include "operators/script/script_row.h"
 #include "operators/script/script_values.h"
+#include "operators/utf8.h"
 
 namespace weir::operators::script {
 namespace {

@@ -6,6 +6,7 @@
 #include "operators/script/script_library.h"
 #include "operators/script/script_row.h"
 #include "operators/script/script_values.h"
+#include "operators/utf8.h"
 
 namespace weir::operators::script {
 namespace {

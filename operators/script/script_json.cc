@@ -12,30 +12,12 @@
 #include "operators/decimal.h"
 #include "operators/row_text.h"
 #include "operators/script/script_values.h"
+#include "operators/utf8.h"
 
 namespace weir::operators::script {
 namespace {
 
 constexpr int kJsonDepthMax = 64;
-
-// The length of the sequence at the front; 0: none that is valid.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto tail = [&](size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return tail(1) ? 2 : 0;
-  if ((first & 0xf0U) == 0xe0) {
-    const bool good = tail(1) && tail(2) && (first != 0xe0 || byte(1) >= 0xa0) && (first != 0xed || byte(1) < 0xa0);
-    return good ? 3 : 0;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const bool good =
-        tail(1) && tail(2) && tail(3) && (first != 0xf0 || byte(1) >= 0x90) && (first != 0xf4 || byte(1) < 0x90);
-    return good ? 4 : 0;
-  }
-  return 0;
-}
 
 // Writes tables; calls nothing that raises, so that it may hold strings.
 class JsonTextWriter {
@@ -236,7 +218,7 @@ class JsonTextReader {
         ReadEscape(text);
         continue;
       }
-      const size_t length = Utf8Length(text_.substr(at_));
+      const size_t length = Utf8SequenceLength(text_.substr(at_));
       if (length == 0) Fail("a string that is not UTF-8");
       text.append(text_, at_, length);
       at_ += length;
@@ -350,15 +332,6 @@ void PushJson(lua_State* lua, std::string_view text) { JsonTextReader(lua, text)
 
 const char* AppendJson(lua_State* lua, int index, std::string& out) {
   return JsonTextWriter(lua, out).Append(lua_absindex(lua, index), 0);
-}
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 }  // namespace weir::operators::script

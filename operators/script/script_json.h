@@ -19,6 +19,4 @@ void PushJson(lua_State* lua, std::string_view text);
 // Appends the value at `index`. Null: done; else why it has no JSON. Raises nothing.
 const char* AppendJson(lua_State* lua, int index, std::string& out);
 
-bool IsUtf8(std::string_view text);
-
 }  // namespace weir::operators::script

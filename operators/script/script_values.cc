@@ -11,6 +11,7 @@
 #include "operators/expression/conversion.h"
 #include "operators/script/script_json.h"
 #include "operators/temporal.h"
+#include "operators/utf8.h"
 
 namespace weir::operators::script {
 namespace {
