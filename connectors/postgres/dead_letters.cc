@@ -42,7 +42,8 @@ RefusedRow RefusedRow::Of(const SegmentRow& row, std::string table, std::vector<
   RefusedRow refused{.table = std::move(table),
                      .deletes = row.target.upsert && operators::IsRetraction(row.kind),
                      .key = std::move(key),
-                     .time = row.time};
+                     .time = row.time,
+                     .origin = row.origin};
   if (!row.target.key_column.empty()) refused.key = {row.target.key_column};
   for (size_t i = 0; i < row.values.size(); ++i) {
     if (!row.values[i].absent) refused.cells.emplace_back(row.columns[i], row.values[i].text);
@@ -86,29 +87,41 @@ Status PostgresDeadLetters::Refuse(const RefusedRow& row, const PostgresRefusal&
   return policies_.dead_letters.has_value() ? Write(row, refusal) : Error(row, refusal);
 }
 
-Status PostgresDeadLetters::Write(const RefusedRow& row, const PostgresRefusal& refusal) {
+Status PostgresDeadLetters::Prepare() {
+  if (std::exchange(prepared_, true)) return {};
   const std::string table = policies_.dead_letters->Quoted();
+  // A column is added only if it is missing: ALTER TABLE would wait for everybody who reads the table.
+  WEIR_ASSIGN_OR_RETURN(
+      const PostgresAnswer answer,
+      session_.ExecuteOne({.sql = "SELECT to_regclass($1) IS NOT NULL, EXISTS (SELECT FROM pg_attribute "
+                                  "WHERE attrelid = to_regclass($1) AND attname = 'origin' AND NOT "
+                                  "attisdropped)",
+                           .parameters = {PostgresParameter::Text(table)}}));
+  const auto& is = answer.rows.at(0);
+  if (is.at(1) == "t") return {};
+  const auto made = session_.ExecuteOne(
+      {is.at(0) == "t" ? "ALTER TABLE " + table + " ADD COLUMN origin json"
+                       : "CREATE TABLE " + table +
+                             " (at timestamptz NOT NULL DEFAULT now(), target text NOT NULL, kind text NOT NULL, "
+                             "key text, row json, sqlstate text, error text, origin json)"});
+  return made.has_value() ? Status::Ok() : made.error();
+}
+
+Status PostgresDeadLetters::Write(const RefusedRow& row, const PostgresRefusal& refusal) {
   const std::string key = row.KeyText();
   const std::string text = row.Text();
   const std::string error = RefusalText(refusal) + (OfTime(row.time).empty() ? "" : "; row" + OfTime(row.time));
-  std::vector<PostgresStatement> statements;
-  if (!std::exchange(made_, true)) {
-    WEIR_ASSIGN_OR_RETURN(const bool there, TableExists(session_, *policies_.dead_letters));
-    if (!there) {
-      statements.push_back({"CREATE TABLE " + table +
-                            " (at timestamptz NOT NULL DEFAULT now(), target text NOT NULL, kind text NOT NULL, "
-                            "key text, row json, sqlstate text, error text)"});
-    }
-  }
-  statements.push_back(
-      {.sql =
-           "INSERT INTO " + table + " (target, kind, key, row, sqlstate, error) VALUES ($1, $2, $3, $4::json, $5, $6)",
+  const std::string in_table = "dead-letter table " + policies_.dead_letters->ToString();
+  if (const Status prepared = Prepare(); !prepared.ok()) return prepared.WithContext(in_table);
+  const auto written = session_.ExecuteOne(
+      {.sql = "INSERT INTO " + policies_.dead_letters->Quoted() +
+              " (target, kind, key, row, sqlstate, error, origin) "
+              "VALUES ($1, $2, $3, $4::json, $5, $6, nullif($7, '')::json)",
        .parameters = {PostgresParameter::Text(row.table), PostgresParameter::Text(row.deletes ? "delete" : "write"),
                       PostgresParameter::Text(key), PostgresParameter::Text(text),
-                      PostgresParameter::Text(refusal.sqlstate), PostgresParameter::Text(error)}});
-  const auto written = session_.Execute(statements);
-  if (!written.has_value())
-    return written.error().WithContext("dead-letter table " + policies_.dead_letters->ToString());
+                      PostgresParameter::Text(refusal.sqlstate), PostgresParameter::Text(error),
+                      PostgresParameter::Text(row.origin)}});
+  if (!written.has_value()) return written.error().WithContext(in_table);
   ++written_;
   return {};
 }

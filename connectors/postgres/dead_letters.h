@@ -21,6 +21,7 @@ struct RefusedRow {
   std::vector<std::pair<std::string_view, PostgresCell>> cells = {};  // column, value
   std::vector<std::string> key = {};                                  // names of its columns; may be empty
   operators::EventTime time = {};
+  std::string_view origin = {};  // a JSON object: which record it was; empty: not known
 
   // As it stands in its segment, for a row that is no row of its table. `key`: names of the table's columns.
   static RefusedRow Of(const SegmentRow& row, std::string table, std::vector<std::string> key);
@@ -43,9 +44,12 @@ class PostgresDeadLetters {
   uint64_t written() const { return written_; }
 
  private:
+  // The table is there, with all columns.
+  Status Prepare();
+
   PostgresSession& session_;
   const PostgresPolicies& policies_;
-  bool made_ = false;
+  bool prepared_ = false;
   uint64_t written_ = 0;
 };
 

@@ -28,7 +28,9 @@ std::vector<OptionSpec> PostgresTargetOptionSpecs() {
        .type = OptionType::kString,
        .doc = "With table-column: the schema in which the tables are. Default: public.",
        .min = 1},
-      {.name = "without-columns", .type = OptionType::kStringList, .doc = "Columns of the rows that are not written."},
+      {.name = "without-columns",
+       .type = OptionType::kStringList,
+       .doc = "Columns of the rows that are not written; of a refused row they go to the dead letters as its origin."},
       {.name = "key-column",
        .type = OptionType::kString,
        .doc = "With table-column: a column of the rows with the key as a JSON array, in the order of the table's "

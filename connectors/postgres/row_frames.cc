@@ -37,11 +37,12 @@ void PostgresRowFrames::UseSchema(const operators::SchemaPtr& schema) {
   table_cell_.reset();
   if (target_.named_by_row) table_cell_ = schema->Find(of_rows_.table_column);
   written_.clear();
+  unwritten_.clear();
   for (size_t i = 0; i < schema->size(); ++i) {
-    if (i == table_cell_ ||
-        std::ranges::find(of_rows_.without_columns, schema->columns()[i]) != of_rows_.without_columns.end())
-      continue;
-    written_.push_back(i);
+    if (i == table_cell_) continue;
+    const bool without =
+        std::ranges::find(of_rows_.without_columns, schema->columns()[i]) != of_rows_.without_columns.end();
+    (without ? unwritten_ : written_).push_back(i);
   }
 }
 
@@ -92,7 +93,8 @@ Result<uint64_t> PostgresRowFrames::Append(const operators::Batch& batch, std::s
       time_ = batch.time(i);
       AppendSegmentTime(out, time_);
     }
-    if (const Status status = AppendSegmentRow(out, batch, i, written_, any_text_); !status.ok()) {
+    if (dead_letters_) AppendSegmentOrigin(out, batch, i, unwritten_);
+    if (const Status status = AppendSegmentRow(out, batch, i, written_, dead_letters_); !status.ok()) {
       return Error(status.WithContext("row " + RowText(batch, i)));
     }
     ++rows;

@@ -15,10 +15,11 @@ namespace weir::connectors {
 
 class PostgresRowFrames {
  public:
-  // `any_text`: rows go to the dead letters if the server refuses them, so that also those may be sealed that every
-  // server refuses. Without, the job stops before, and its definition can still be changed for them.
-  explicit PostgresRowFrames(PostgresTarget target, PostgresRowColumns columns = {}, bool any_text = false)
-      : target_(std::move(target)), of_rows_(std::move(columns)), any_text_(any_text) {}
+  // `dead_letters`: rows go to the dead letters if the server refuses them, so that they say where they come from, and
+  // also those may be sealed that every server refuses. Without, the job stops before, and its definition can still be
+  // changed for them.
+  explicit PostgresRowFrames(PostgresTarget target, PostgresRowColumns columns = {}, bool dead_letters = false)
+      : target_(std::move(target)), of_rows_(std::move(columns)), dead_letters_(dead_letters) {}
 
   // The next rows begin a file, or another piece that is read by itself.
   void Restart();
@@ -42,11 +43,12 @@ class PostgresRowFrames {
 
   PostgresTarget target_;  // of a sink of many tables: of the newest row
   const PostgresRowColumns of_rows_;
-  const bool any_text_;
+  const bool dead_letters_;
 
   operators::SchemaPtr schema_;       // of the newest row; null: none
   std::optional<size_t> table_cell_;  // of schema_: where the table's name is
   std::vector<size_t> written_;       // of schema_
+  std::vector<size_t> unwritten_;     // of schema_, for the dead letters; but for the table's name
   std::map<Shape, size_t> shapes_;    // -> number of its C frame in this piece
   size_t columns_frames_ = 0;         // in this piece
   std::string target_of_;             // how rows name target_

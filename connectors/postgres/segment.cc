@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/json_escape.h"
 #include "connectors/segment_output.h"
 #include "operators/decimal.h"
 #include "operators/temporal.h"
@@ -56,6 +57,7 @@ class PostgresFrameReader final : public SegmentFrames {
       case 'C': return ReadColumns(bytes);
       case 'U': return ReadShape(bytes);
       case 'E': return ReadTime(bytes, time_);
+      case 'O': return ReadName(bytes, origin_);
       case 'R': return ReadRow(bytes);
       case 'W': return ReadFrontier(bytes);
       case 'S': ended_ = true; return true;
@@ -155,7 +157,9 @@ class PostgresFrameReader final : public SegmentFrames {
       value.text = bytes.substr(0, length);
       bytes.remove_prefix(length);
     }
-    WEIR_RETURN_IF_ERROR(take_({shape_->target, shape_->columns, static_cast<RowKind>(*kind), values_, time_}));
+    const SegmentRow row = {shape_->target, shape_->columns, static_cast<RowKind>(*kind), values_, time_, origin_};
+    WEIR_RETURN_IF_ERROR(take_(row));
+    origin_.clear();
     return true;
   }
 
@@ -165,6 +169,7 @@ class PostgresFrameReader final : public SegmentFrames {
   Shape other_;                   // of a later one
   const Shape* shape_ = &other_;  // of the next row
   EventTime time_;
+  std::string origin_;  // of the next row
   std::optional<SegmentFrontier> frontier_;
   std::vector<SegmentValue> values_;
   bool ended_ = false;
@@ -294,6 +299,32 @@ Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t 
     out += text;
   }
   return {};
+}
+
+void AppendSegmentOrigin(std::string& out, const operators::Batch& batch, size_t row, std::span<const size_t> columns) {
+  std::string json;
+  std::string text;
+  for (const size_t c : columns) {
+    const Value& value = batch.at(row, c);
+    if (value.absent()) continue;
+    json += json.empty() ? '{' : ',';
+    AppendJsonString(json, batch.schema()->columns()[c]);
+    json += ':';
+    text.clear();
+    if (value.missing()) {
+      text = "null";
+    } else {
+      AppendPostgresText(text, value);
+    }
+    if (value.missing() || IsJson(value)) {
+      json += text;
+    } else {
+      AppendJsonString(json, text);
+    }
+  }
+  if (json.empty()) return;
+  out += 'O';
+  AppendLengthPrefixed(out, json + '}');
 }
 
 void AppendPostgresSegmentEnd(std::string& out) { out += 'S'; }

@@ -12,6 +12,8 @@
 //   'U' n                                         target and columns are again those of the n-th C of the file, from 0;
 //                                                 n is below 1,024
 //   'E' time                                      event time of the rows that follow; before the first: none
+//   'O' json                                      where the next row comes from: an object of the columns that are not
+//                                                 written; only for the dead letters
 //   'R' kind value...                             a row, kind 0..3 for +I -U +U -D; a value for each column:
 //                                                 0 absent, 1 NULL, 2n + 2 and n bytes of text as PostgreSQL reads
 //                                                 it, 2n + 3 if that text is JSON as it stands (a number, say)
@@ -54,6 +56,8 @@ void AppendSegmentTime(std::string& out, operators::EventTime time);
 // text with a null character.
 Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row, std::span<const size_t> columns,
                         bool any_text);
+// In front of a row: its values of `columns` as a JSON object. Nothing if it has none of them.
+void AppendSegmentOrigin(std::string& out, const operators::Batch& batch, size_t row, std::span<const size_t> columns);
 void AppendSegmentFrontier(std::string& out, const SegmentFrontier& frontier);
 void AppendPostgresSegmentEnd(std::string& out);
 
@@ -71,7 +75,8 @@ struct SegmentRow {
   operators::RowKind kind{};
   std::span<const SegmentValue> values;  // one for each column
   operators::EventTime time{};
-  std::string_view uid = {};  // of the sink, where whoever reads knows it
+  std::string_view origin = {};  // a JSON object, or empty
+  std::string_view uid = {};     // of the sink, where whoever reads knows it
 };
 using TakeSegmentRow = std::function<Status(const SegmentRow& row)>;
 

@@ -46,18 +46,20 @@ Status PostgresTableWriter::Add(const SegmentRow& row) {
   Waiting waiting;
   waiting.deletes = target_.upsert && operators::IsRetraction(row.kind);
   waiting.time = row.time;
-  WEIR_ASSIGN_OR_RETURN(PostgresRowCells::Cells taken, cells_.Take(row, waiting.deletes, *arena_));
+  waiting.origin = arena_->Copy(row.origin);
+  Result<PostgresRowCells::Cells> cells = cells_.Take(row, waiting.deletes, *arena_);
+  if (!cells.has_value()) {
+    if (!work_.policies.dead_letters.has_value()) return cells.error();
+    return RefuseAsItCame(row, {.sqlstate = "42703", .message = cells.error().message()});
+  }
+  PostgresRowCells::Cells& taken = *cells;
   waiting.columns = std::move(taken.columns);
   waiting.cells = std::move(taken.cells);
   if (!target_.upsert) return Insert(std::move(waiting));
   if (taken.missing != nullptr) {
-    if (pass_ != PostgresPass::kArrival && pass_ != PostgresPass::kUpserts) return {};
-    const std::string table = cells_.table().name.ToString();
-    return work_.dead_letters.Refuse(RefusedRow::Of(row, table, target_.key),
-                                     {.sqlstate = "23502",
-                                      .message = std::string("the row has no value in its ") + taken.missing,
-                                      .table = table,
-                                      .column = taken.missing_column});
+    return RefuseAsItCame(row, {.sqlstate = "23502",
+                                .message = std::string("the row has no value in its ") + taken.missing,
+                                .column = taken.missing_column});
   }
   waiting.key = arena_->Copy(taken.key);
   if (row.kind == RowKind::kUpdateAfter && held_.has_value() && held_->key == waiting.key) held_.reset();
@@ -255,10 +257,17 @@ void PostgresTableWriter::Count(const Statements& statements, std::span<const Po
   }
 }
 
+Status PostgresTableWriter::RefuseAsItCame(const SegmentRow& row, PostgresRefusal refusal) {
+  if (pass_ != PostgresPass::kArrival && pass_ != PostgresPass::kUpserts) return {};
+  refusal.table = cells_.table().name.ToString();
+  return work_.dead_letters.Refuse(RefusedRow::Of(row, refusal.table, target_.key), refusal);
+}
+
 Status PostgresTableWriter::Refuse(const Waiting& row, const PostgresRefusal& refusal) {
   // It comes again, whole, in the pass that counts.
   if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return {};
-  RefusedRow refused{.table = cells_.table().name.ToString(), .deletes = row.deletes, .time = row.time};
+  RefusedRow refused{
+      .table = cells_.table().name.ToString(), .deletes = row.deletes, .time = row.time, .origin = row.origin};
   refused.key = target_.upsert ? target_.key : cells_.table().primary_key;
   for (size_t i = 0; i < row.columns.size(); ++i) {
     refused.cells.emplace_back(cells_.table().columns[row.columns[i]].name, row.cells[i]);

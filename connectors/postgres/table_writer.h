@@ -86,6 +86,7 @@ class PostgresTableWriter {
     std::vector<PostgresCell> cells = {};  // one for each
     std::string_view key = {};             // of an upsert
     operators::EventTime time = {};
+    std::string_view origin = {};
   };
   using Rows = std::span<const Waiting* const>;
   // The arrays behind a statement's parameters.
@@ -115,6 +116,8 @@ class PostgresTableWriter {
   bool HasVersion(const Waiting& row) const;  // a deletion
   void Count(const Statements& statements, std::span<const PostgresAnswer> answers);
   Status Refuse(const Waiting& row, const PostgresRefusal& refusal);
+  // A row that is no row of the table, in the pass that counts.
+  Status RefuseAsItCame(const SegmentRow& row, PostgresRefusal refusal);
 
   PostgresWork& work_;
   const PostgresTarget target_;

@@ -18,7 +18,7 @@ harness::PostgresServer& SharedPostgres() {
 // Rows of "in.jsonl", or of a changefeed, into table t.
 class JobPostgresCaseTest : public testing::Test {
  protected:
-  JobPostgresCaseTest() { Sql("DROP TABLE IF EXISTS t, \"Order Items\", dead, weir_markers"); }
+  JobPostgresCaseTest() { Sql("DROP TABLE IF EXISTS t, \"Order Items\", child, parent, dead, weir_markers"); }
 
   void Sql(const std::string& statement) { EXPECT_EQ(postgres_.Run(statement).ToString(), "ok") << statement; }
   Lines Query(const std::string& query) { return postgres_.Query(query); }
@@ -167,6 +167,60 @@ TEST_F(JobPostgresChangefeedCaseTest, case_H66_GeneratedAndIdentityColumns) {
   Change(6, R"({"id":6,"qty":4,"price":3,"total":12})");
   EXPECT_TRUE(Becomes("SELECT id, total FROM t", {"6|12"})) << weir.Output();
   EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+}
+
+// One topic of many tables; what goes wrong with a record, on its way and in the target, costs that record alone.
+TEST_F(JobPostgresCaseTest, B38_Weakness_b_EveryBadRecordGoesToTheDeadLettersByTopicPartitionAndOffset) {
+  Sql("CREATE TABLE parent (id bigint PRIMARY KEY, name varchar(3), n bigint CONSTRAINT low CHECK (n < 10));"
+      "CREATE TABLE child (id bigint PRIMARY KEY, parent bigint NOT NULL REFERENCES parent);"
+      "CREATE TABLE dead (at timestamptz NOT NULL DEFAULT now(), target text NOT NULL, kind text NOT NULL, key text, "
+      "row json, sqlstate text, error text)");  // as older releases made it
+  const auto world = kafka_test::NewRealWorld();
+  const std::string topic = world->NewName("all");
+  ASSERT_EQ(world->CreateTopic(topic, 1).ToString(), "ok");
+  Json source = KafkaSource(*world, "in", topic, "cockroachdb");
+  source["metadata"] = {{"table", "t"}, {"key", "k"}, {"topic", "topic"}, {"partition", "part"}, {"offset", "at"}};
+  source["on-error"] = "dead-letter";
+  Json job = Job(source, "in",
+                 {{"table-column", "t"},
+                  {"key-column", "k"},
+                  {"without-columns", {"topic", "part", "at"}},
+                  {"on-missing-table", "dead-letter"},
+                  {"dead-letter-table", "dead"}});
+  job["sinks"][0].erase("table");
+  job["sinks"].push_back(FileSink(folder_, "undecodable", "in.dead-letter"));
+  const auto send = [&](const char* key, const std::string& value) { world->Append(topic, 0, {{key, value}}); };
+  send("[1]", R"({"topic":"parent","after":{"id":1,"name":"one","n":1}})");
+  send("[2]", R"({"topic":"parent","after":{"id":2)");
+  send("[3]", R"({"topic":"nowhere","after":{"id":3}})");
+  send("[4,4]", R"({"topic":"parent","after":null})");
+  send("[5]", R"({"topic":"parent","after":{"id":5,"n":99}})");
+  send("[6]", R"({"topic":"child","after":{"id":6,"parent":77}})");
+  send("[7]", R"({"topic":"parent","after":{"id":7,"name":"too long"}})");
+  send("[8]", R"({"topic":"parent","after":{"id":8,"name":"a\u0000"}})");
+  send("[9]", R"({"topic":"parent","after":{"id":9,"unknown":1}})");
+  send("[10]", R"({"topic":"child","after":{"id":10,"parent":1}})");
+  const auto goes_on = [&](const Lines& children) {
+    return Eventually(seconds(30), [&] { return Query("SELECT id FROM child ORDER BY id") == children; });
+  };
+  Weir weir(folder_, {"run", WriteJob(folder_, job), "--quiet"});
+  EXPECT_TRUE(goes_on({"10"})) << weir.Output();
+  send("[11]", R"({"topic":"child","after":{"id":11,"parent":1}})");
+  EXPECT_TRUE(goes_on({"10", "11"})) << weir.Output();
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+  EXPECT_EQ(Query("SELECT * FROM parent"), (Lines{"1|one|1"}));
+  EXPECT_EQ(Query("SELECT origin->>'at', target, kind, key, sqlstate FROM dead WHERE error <> '' AND "
+                  "origin->>'topic' = '" +
+                  topic + "' AND origin->>'part' = '0' ORDER BY (origin->>'at')::int"),
+            (Lines{"2|public.nowhere|write|(k)=([3])|42P01", "3|public.parent|delete|(k)=([4,4])|23502",
+                   "4|public.parent|write|(id)=(5)|23514", "5|public.child|write|(id)=(6)|23503",
+                   "6|public.parent|write|(id)=(7)|22001", "7|public.parent|write|(id)=(8)|22021",
+                   "8|public.parent|write|(k)=([9])|42703"}));
+  EXPECT_EQ(Query("SELECT count(*) FROM dead"), (Lines{"7"}));
+  const Lines undecodable = OutLines(folder_, "undecodable");
+  ASSERT_EQ(undecodable.size(), 1U);
+  ExpectSays(undecodable[0],
+             {"\"topic\":\"" + topic + "\"", "\"partition\":0", "\"offset\":1", "\"key\":\"WzJd\"", "\"error\":\""});
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST_F(JobRestartTest, ACrashLoopEndsWithItsOwnCodeAndTheRootCauseFirst) {
   ExpectExact();
 }
 
-TEST_F(JobRestartTest, WhatARestartCannotHealEndsTheJobAtOnce) {
+TEST_F(JobRestartTest, Weakness_b_WhatARestartCannotHealEndsTheJobAtOnce) {
   folder_.Write("in/a.jsonl", "{\"k\":1}\n{\"k\":}\n");
   const Json job = CountingJob({{"strategy", "exponential-delay"}});
   const Ended ended = RunToEnd(folder_, {"run", WriteJob(folder_, job)}, {}, seconds(20));

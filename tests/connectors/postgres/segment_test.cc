@@ -85,6 +85,29 @@ TEST_F(PostgresSegmentTest, RowsNameTheirTablesAndEachTableIsNamedOnce) {
   EXPECT_EQ(of_b.key_column, "k");
 }
 
+TEST_F(PostgresSegmentTest, B38_WhereARowComesFromTravelsForTheDeadLettersAlone) {
+  const PostgresTarget target{.table = {"s", "t"}, .upsert = true, .key = {"id"}};
+  const PostgresRowColumns columns{.without_columns = {"topic", "at", "x"}};
+  const auto batch = Rows({"id", "topic", "at", "x"},
+                          {{RowKind::kInsert, {Text("1"), Text("a\"b"), Value::Int64(7), Value::Null()}},
+                           {RowKind::kInsert, {Text("2"), Value::Absent(), Value::Absent(), Value::Absent()}},
+                           {RowKind::kInsert, {Text("3"), Value::Absent(), Value::Int64(8), Value::Absent()}}});
+  for (const bool dead_letters : {true, false}) {
+    PostgresRowFrames frames(target, columns, dead_letters);
+    std::string bytes;
+    ASSERT_TRUE(frames.Append(batch, bytes).has_value());
+    std::vector<std::string> origins;
+    const auto take = [&](const SegmentRow& row) {
+      EXPECT_EQ(row.columns, std::vector<std::string>{"id"});
+      origins.emplace_back(row.origin);
+      return Status::Ok();
+    };
+    ASSERT_EQ(ReadPostgresRows(bytes, take).ToString(), "ok");
+    const std::vector<std::string> expected = {R"({"topic":"a\"b","at":7,"x":null})", "", R"({"at":8})"};
+    EXPECT_EQ(origins, dead_letters ? expected : std::vector<std::string>(3));
+  }
+}
+
 TEST_F(PostgresSegmentTest, TimesOfRowsComeBackAlsoNegativeOnesAndNone) {
   const PostgresTarget target{.table = {"s", ""}, .upsert = true, .named_by_row = true};
   PostgresRowFrames frames(target, {.table_column = "t"});
