@@ -33,7 +33,7 @@ void BatchColumn::EvaluateExpression(Batch& batch) {
   computed_.resize(batch.rows());
   errors_.clear();
   for (size_t i = 0; i < batch.rows(); ++i) {
-    if (expression_->Evaluate(batch.row(i), &computed_[i])) continue;
+    if (expression_->Evaluate(batch.row(i), batch.kind(i), &computed_[i])) continue;
     computed_[i] = Value::Null();
     errors_.emplace_back(i, expression_->error());
   }

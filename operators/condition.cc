@@ -15,9 +15,9 @@ Result<Condition> Condition::Parse(const std::string& text) {
   return Condition(std::move(expression));
 }
 
-Condition::Verdict Condition::Of(const Value* row) {
+Condition::Verdict Condition::Of(const Batch& batch, size_t row) {
   Value value;
-  if (!expression_.Evaluate(row, &value)) [[unlikely]] {
+  if (!expression_.Evaluate(batch.row(row), batch.kind(row), &value)) [[unlikely]] {
     error_ = expression_.error();
     return Verdict::kError;
   }

@@ -22,7 +22,7 @@ class Condition {
   void Bind(const SchemaPtr& schema, Arena& arena) { expression_.Bind(schema, arena); }
   // NULL is kFalse, as in SQL's WHERE. kError: error() says why there is no answer.
   enum class Verdict : uint8_t { kFalse, kTrue, kError };
-  Verdict Of(const Value* row);
+  Verdict Of(const Batch& batch, size_t row);
   const std::string& error() const { return error_; }
 
  private:

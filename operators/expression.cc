@@ -40,13 +40,15 @@ std::optional<std::string_view> Expression::bare_column() const {
 }
 
 void Expression::Bind(const SchemaPtr& schema, Arena& arena) { state_->evaluator.Bind(schema, arena); }
-bool Expression::Evaluate(const Value* row, Value* out) { return state_->evaluator.Evaluate(row, out); }
+bool Expression::Evaluate(const Value* row, RowKind kind, Value* out) {
+  return state_->evaluator.Evaluate(row, kind, out);
+}
 const std::string& Expression::error() const { return state_->evaluator.error(); }
 
 Status Expression::Evaluate(const Batch& batch, Arena& arena, Value* out, size_t stride) {
   Bind(batch.schema(), arena);
   for (size_t i = 0; i < batch.rows(); ++i) {
-    if (!Evaluate(batch.row(i), out + i * stride)) return Status::InvalidArgument(error());
+    if (!Evaluate(batch.row(i), batch.kind(i), out + i * stride)) return Status::InvalidArgument(error());
   }
   return Status::Ok();
 }

@@ -5,7 +5,7 @@
 //   Result<Expression> filter = Expression::Parse("status = 'paid' AND amount > 10");
 //   filter->Bind(batch.schema(), arena);
 //   for (size_t i = 0; i < batch.rows(); ++i) {
-//     if (!filter->Evaluate(batch.row(i), &value)) Report(filter->error());
+//     if (!filter->Evaluate(batch.row(i), batch.kind(i), &value)) Report(filter->error());
 //   }
 //
 // An Expression belongs to one thread (a task's); Parse is pure. Nothing here allocates for a row but an error's text.
@@ -47,9 +47,9 @@ class Expression {
   // For the rows of that schema from here on; text that is made goes to `arena`, which must outlive the values. A
   // column that the schema lacks is absent. Cheap if the schema is that of the call before.
   void Bind(const SchemaPtr& schema, Arena& arena);
-  // The value of one row of the bound schema. Text of columns and literals is not copied: literals live as long as the
-  // Expression. False: error() says why and `out` is unspecified.
-  bool Evaluate(const Value* row, Value* out);
+  // The value of one row of the bound schema; `kind` is what row_kind() gives. Text of columns and literals is not
+  // copied: literals live as long as the Expression. False: error() says why and `out` is unspecified.
+  bool Evaluate(const Value* row, RowKind kind, Value* out);
   // "column 5: division by zero, in: a / b". Of the last Evaluate that failed.
   const std::string& error() const;
 

@@ -31,8 +31,8 @@ class FilterOperator final : public Operator {
     keep_.assign(batch.rows(), 0);
     size_t kept = 0;
     for (size_t i = 0; i < batch.rows(); ++i) {
-      const Verdict asked = when_.has_value() ? when_->Of(batch.row(i)) : Verdict::kTrue;
-      const Verdict verdict = asked == Verdict::kTrue ? where_.Of(batch.row(i)) : asked;
+      const Verdict asked = when_.has_value() ? when_->Of(batch, i) : Verdict::kTrue;
+      const Verdict verdict = asked == Verdict::kTrue ? where_.Of(batch, i) : asked;
       if (verdict == Verdict::kError) [[unlikely]] {
         WEIR_RETURN_IF_ERROR(bad_->AddRow(batch, i, asked == Verdict::kError ? when_->error() : where_.error()));
         continue;

@@ -59,7 +59,7 @@ class ProjectOperator final : public Operator {
     project_.when->Bind(batch.schema(), scratch);
     std::vector<Verdict> verdicts(batch.rows());
     for (size_t i = 0; i < batch.rows(); ++i) {
-      verdicts[i] = project_.when->Of(batch.row(i));
+      verdicts[i] = project_.when->Of(batch, i);
       if (verdicts[i] == Verdict::kError)
         WEIR_RETURN_IF_ERROR(bad_->AddRow(batch, i, "when: " + project_.when->error()));
     }
@@ -128,7 +128,7 @@ class ProjectOperator final : public Operator {
     Value* to = result.AddRow(batch.kind(i), batch.time(i));
     for (const size_t c : kept_) *to++ = from[c];
     for (ComputedColumn& column : project_.columns) {
-      if (column.expression.Evaluate(from, to++)) [[likely]]
+      if (column.expression.Evaluate(from, batch.kind(i), to++)) [[likely]]
         continue;
       result.PopRow();
       return bad_->AddRow(batch, i, column.name + ": " + column.expression.error());

@@ -49,7 +49,7 @@ class RouteOperator final : public Operator {
       bool takes = !met;  // the default is the last
       if (route.condition.has_value()) {
         Value value;
-        if (!route.condition->Evaluate(batch.row(row), &value))
+        if (!route.condition->Evaluate(batch.row(row), batch.kind(row), &value))
           return Refuse(batch, row, route, route.condition->error());
         if (!value.missing() && value.type() != ValueType::kBool) {
           return Refuse(batch, row, route,

@@ -24,8 +24,9 @@ class Evaluator {
   // Looks the columns up; cheap for the schema of the call before.
   void Bind(const SchemaPtr& schema, Arena& arena);
   // False: error() says why. `row` has the bound schema's values.
-  bool Evaluate(const Value* row, Value* out) {
+  bool Evaluate(const Value* row, RowKind kind, Value* out) {
     row_ = row;
+    kind_ = kind;
     return Eval(*tree_->root, out);
   }
   const std::string& error() const { return error_; }
@@ -36,6 +37,7 @@ class Evaluator {
   bool FailDecimal(const Node& node, DecimalError error) { return Fail(node, DecimalErrorText(error)); }
   bool Eval(const Node& node, Value* out);
   Arena& arena() { return *arena_; }
+  RowKind row_kind() const { return kind_; }
   bool Number(const Call& call, size_t index, std::string_view what);  // fails if args[index] is none
 
  private:
@@ -85,6 +87,7 @@ class Evaluator {
   std::vector<int32_t> index_;  // by tree column; -1: the schema lacks it
   Arena* arena_ = nullptr;
   const Value* row_ = nullptr;
+  RowKind kind_ = RowKind::kInsert;
   JsonReader json_;
   std::string error_;
 };

@@ -26,6 +26,7 @@ constexpr auto kFunctions = std::to_array<Function>({
     {"replace", 3, 3, ValueType::kString, Replace},
     {"right", 2, 2, ValueType::kString, Right},
     {"round", 1, 2, std::nullopt, Round},
+    {"row_kind", 0, 0, ValueType::kString, KindOfRow},
     {"rtrim", 1, 2, ValueType::kString, TrimRight},
     {"sign", 1, 1, std::nullopt, Sign},
     {"split_part", 3, 3, ValueType::kString, SplitPart},

@@ -47,6 +47,7 @@ bool StrPos(const Call& call, Value* out);
 bool Left(const Call& call, Value* out);
 bool Right(const Call& call, Value* out);
 bool SplitPart(const Call& call, Value* out);
+bool KindOfRow(const Call& call, Value* out);
 
 // number_functions.cc
 bool Abs(const Call& call, Value* out);

@@ -172,4 +172,6 @@ bool SplitPart(const Call& call, Value* out) {
   return Give(text.substr(0, text.find(delimiter)), out);
 }
 
+bool KindOfRow(const Call& call, Value* out) { return Give(RowKindName(call.evaluator.row_kind()), out); }
+
 }  // namespace weir::operators::expression

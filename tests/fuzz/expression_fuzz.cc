@@ -44,14 +44,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Batch batch = MakeRow();
   Value value;
   parsed->Bind(batch.schema(), batch.arena());
-  const bool ok = parsed->Evaluate(batch.row(0), &value);
+  const bool ok = parsed->Evaluate(batch.row(0), batch.kind(0), &value);
   if (!ok) WEIR_CHECK(!parsed->error().empty());
   if (size + 2 > Expression::kTextBytesMax) return 0;
   weir::Result<Expression> again = Expression::Parse(" " + text + "\n");
   WEIR_CHECK(again.has_value());
   Value same;
   again->Bind(batch.schema(), batch.arena());
-  WEIR_CHECK_EQ(again->Evaluate(batch.row(0), &same), ok);
+  WEIR_CHECK_EQ(again->Evaluate(batch.row(0), batch.kind(0), &same), ok);
   if (ok) WEIR_CHECK_EQ(same.type(), value.type());
   return 0;
 }

@@ -145,7 +145,7 @@ class ExpressionPostgresTest : public testing::Test {
     Arena arena;
     parsed->Bind(schema_, arena);
     Value value;
-    if (!parsed->Evaluate(batch_->row(row), &value)) {
+    if (!parsed->Evaluate(batch_->row(row), batch_->kind(row), &value)) {
       answer.error = parsed->error();
       return answer;
     }

@@ -6,7 +6,7 @@
 #include <map>
 #include <regex>
 
-#include "tests/integration/job_process.h"
+#include "tests/integration/job_definitions.h"
 
 namespace weir::job_test {
 namespace {
@@ -119,6 +119,53 @@ TEST(JobGoldenTest, AllFolders) {
     ++jobs;
   }
   EXPECT_GE(jobs, 5);
+}
+
+// What is shown under "Rows of other tables", word for word.
+Json DocumentedDispatch() {
+  std::string text = ReadText(std::string(WEIR_SOURCE_DIR) + "/docs/changefeeds.md");
+  text.erase(0, text.find("## Rows of other tables"));
+  std::string operators = "[";
+  for (const std::string& line : LinesOf(text)) {
+    if (line.starts_with("    ")) operators += line;
+  }
+  return Json::parse(operators + "]");
+}
+
+TEST(JobGoldenTest, B39_TheDocumentedDispatchMovesDropsAndSplits) {
+  const auto world = kafka_test::NewRealWorld();
+  JobFolder folder;
+  const std::string topic = world->NewName("dispatch");
+  ASSERT_EQ(world->CreateTopic(topic, 1).ToString(), "ok");
+  const auto send = [&](const std::string& table, const char* key, const std::string& after) {
+    const std::string value = R"({"topic":")" + table + R"(","after":)" + after + "}";
+    world->Append(topic, 0, {{key, value}});
+  };
+  send("orders", "[1]", R"({"id":1})");
+  send("orders", "[1]", "null");
+  send("sessions", "[2]", R"({"id":2})");
+  send("sessions", "[2]", "null");
+  send("customers", "[3]", R"({"id":3,"name":"Ann","address":{"city":"Bonn","zip":1}})");
+  send("customers", "[3]", "null");
+  Json job = EmptyJob(folder, "dispatch");
+  Json source = KafkaSource(*world, "feed", topic, "cockroachdb");
+  source["metadata"] = {{"table", "t"}, {"key", "k"}};
+  source["end"] = "latest";
+  job["sources"].push_back(source);
+  job["operators"] = DocumentedDispatch();
+  Json sink = FileSink(folder, "out", "changes");
+  sink["row-kind-column"] = "kind";
+  job["sinks"].push_back(sink);
+  const Ended ended = RunToEnd(folder, {"run", WriteJob(folder, job)});
+  ASSERT_EQ(ended.code, kOk) << ended.output;
+  const std::vector<std::string> expected = {R"({"k":[1],"t":"orders_archive","kind":"-D"})",
+                                             R"({"t":"addresses","k":[3],"city":null,"kind":"-D"})",
+                                             R"({"t":"addresses","k":[3],"customer":3,"city":"Bonn","kind":"+U"})",
+                                             R"({"t":"customers","k":[3],"id":3,"name":"Ann","kind":"+U"})",
+                                             R"({"t":"customers","k":[3],"kind":"-D"})",
+                                             R"({"t":"orders","k":[1],"id":1,"kind":"+U"})",
+                                             R"({"t":"sessions","k":[2],"id":2,"kind":"+U"})"};
+  EXPECT_EQ(OutLines(folder), expected);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class ExpressionTest : public testing::Test {
     if (!parsed.has_value()) return "refused: " + parsed.error().message();
     parsed->Bind(schema_, arena_);
     Value value;
-    if (!parsed->Evaluate(batch_.row(0), &value)) return "error: " + parsed->error();
+    if (!parsed->Evaluate(batch_.row(0), batch_.kind(0), &value)) return "error: " + parsed->error();
     std::string result(ValueTypeName(value.type()));
     if (!value.missing()) result.append(" ").append(expression::ToText(value, arena_));
     return result;
@@ -90,10 +90,10 @@ TEST_F(ExpressionTest, BindsToTheSchemaOfEachBatch) {
   const std::vector<Value> row = {Value::Int64(1), Value::Int64(41)};
   Value value;
   parsed->Bind(schema_, arena_);
-  ASSERT_TRUE(parsed->Evaluate(batch_.row(0), &value));
+  ASSERT_TRUE(parsed->Evaluate(batch_.row(0), batch_.kind(0), &value));
   EXPECT_EQ(value.int64_value(), 8);
   parsed->Bind(other, arena_);
-  ASSERT_TRUE(parsed->Evaluate(row.data(), &value));
+  ASSERT_TRUE(parsed->Evaluate(row.data(), RowKind::kInsert, &value));
   EXPECT_EQ(value.int64_value(), 42);
 }
 
@@ -221,6 +221,23 @@ TEST_F(ExpressionTest, FunctionsOfNumbersAndTime) {
   EXPECT_EQ(Eval("to_timestamp(1709210096.5)"), "timestamptz 2024-02-29 12:34:56.5+00");
   EXPECT_EQ(Eval("born + 1"), "date 2024-03-01");
   EXPECT_EQ(Eval("at < TIMESTAMP WITH TIME ZONE '2024-02-29 13:00:00+00'"), "bool true");
+}
+
+TEST_F(ExpressionTest, TheRowsKindIsAText) {
+  Result<Expression> parsed =
+      Expression::Parse("ROW_KIND() || CASE WHEN row_kind() IN ('-U', '-D') THEN '!' ELSE '' END");
+  ASSERT_TRUE(parsed.has_value()) << parsed.error().message();
+  EXPECT_EQ(parsed->type(), ValueType::kString);
+  std::string kinds;
+  for (const RowKind kind : {RowKind::kInsert, RowKind::kUpdateBefore, RowKind::kUpdateAfter, RowKind::kDelete}) {
+    Value value;
+    parsed->Bind(schema_, arena_);
+    ASSERT_TRUE(parsed->Evaluate(batch_.row(0), kind, &value)) << parsed->error();
+    kinds += value.text();
+  }
+  EXPECT_EQ(kinds, "+I-U!+U-D!");
+  EXPECT_EQ(Refusal("row_kind(id)").substr(0, 60), "column 1: expected 0 arguments of row_kind(), found 1\n  row_");
+  EXPECT_EQ(Refusal("row_kind"), "accepted") << "a column's name";
 }
 
 TEST_F(ExpressionTest, WordsOfTheLanguageCanNameColumns) {
