@@ -144,7 +144,7 @@ Status PostgresApply::Add(Entry& entry, const SegmentRow& row) {
   failed_ = &entry;
   WEIR_RETURN_IF_ERROR(entry.writer->Add(row));
   waiting_bytes_ += entry.writer->bytes() - before;
-  return waiting_bytes_ < kWaitingBytesMax ? Status::Ok() : FlushAll();
+  return waiting_bytes_ < kWaitingBytesMax ? Status::Ok() : FlushAll(&PostgresTableWriter::SendGathered);
 }
 
 Status PostgresApply::SetAside(Entry& entry, const SegmentRow& row) {
@@ -156,12 +156,12 @@ Status PostgresApply::SetAside(Entry& entry, const SegmentRow& row) {
   return work_.dead_letters.Refuse(RefusedRow::Of(row, entry.table, {}), entry.refusal);
 }
 
-Status PostgresApply::FlushAll() {
+Status PostgresApply::FlushAll(Status (PostgresTableWriter::*flush)()) {
   waiting_bytes_ = 0;
   for (auto& [target, entry] : entries_) {
     if (entry.writer == nullptr) continue;
     failed_ = &entry;
-    WEIR_RETURN_IF_ERROR(entry.writer->Flush());
+    WEIR_RETURN_IF_ERROR((entry.writer.get()->*flush)());
   }
   failed_ = nullptr;
   return {};
@@ -180,6 +180,12 @@ void PostgresApply::CountInto(operators::NamedMetrics& metrics) const {
     count("upserts", entry.writer->counts().upserts);
     count("deletes", entry.writer->counts().deletes);
     count("conflicts", entry.writer->counts().conflicts);
+    if (entry.writer->compares()) {
+      count("merges", entry.writer->counts().merges);
+      count("conflicts_dropped", entry.writer->counts().dropped);
+      count("conflicts_dead_lettered", entry.writer->counts().dead_lettered);
+      count("conflicts_overwritten", entry.writer->counts().overwritten);
+    }
     count("apply_errors", 0);
   }
 }

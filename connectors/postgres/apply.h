@@ -53,7 +53,7 @@ class PostgresApply {
   Status AddInOrder(const SegmentRow& row);
   Status Add(Entry& entry, const SegmentRow& row);
   Status SetAside(Entry& entry, const SegmentRow& row);
-  Status FlushAll();
+  Status FlushAll(Status (PostgresTableWriter::*flush)() = &PostgresTableWriter::Flush);
   bool AnyOf(size_t level, bool (PostgresTableWriter::*is)() const) const;
 
   PostgresWork& work_;

@@ -32,7 +32,7 @@ bool IsCatalogueRefusal(const PostgresRefusal& refusal) {
 }
 
 std::string RefusalText(const PostgresRefusal& refusal) {
-  std::string text = "ERROR " + refusal.sqlstate + ": " + refusal.message;
+  std::string text = refusal.sqlstate.empty() ? refusal.message : "ERROR " + refusal.sqlstate + ": " + refusal.message;
   if (!refusal.detail.empty()) text += "; " + refusal.detail;
   std::string objects;
   for (const auto& [kind, name] : {std::pair("table ", &refusal.table), std::pair("column ", &refusal.column),

@@ -36,6 +36,28 @@ std::string OfTime(operators::EventTime time) {
   return text;
 }
 
+using Cells = std::vector<std::pair<std::string_view, PostgresCell>>;
+
+std::string ObjectOf(const Cells& cells) {
+  std::string text = "{";
+  for (const auto& [name, value] : cells) {
+    if (text.size() > 1) text += ',';
+    AppendJsonString(text, name);
+    text += ':';
+    if (!value.has_value()) {
+      text += "null";
+    } else {
+      AppendJsonString(text, Readable(*value));
+    }
+  }
+  return text + '}';
+}
+
+const char* KindOf(const RefusedRow& row) {
+  if (row.conflict.has_value()) return "conflict";
+  return row.deletes ? "delete" : "write";
+}
+
 }  // namespace
 
 RefusedRow RefusedRow::Of(const SegmentRow& row, std::string table, std::vector<std::string> key) {
@@ -52,18 +74,10 @@ RefusedRow RefusedRow::Of(const SegmentRow& row, std::string table, std::vector<
 }
 
 std::string RefusedRow::Text() const {
-  std::string text = "{";
-  for (const auto& [name, value] : cells) {
-    if (text.size() > 1) text += ',';
-    AppendJsonString(text, name);
-    text += ':';
-    if (!value.has_value()) {
-      text += "null";
-    } else {
-      AppendJsonString(text, Readable(*value));
-    }
-  }
-  return text + '}';
+  if (!conflict.has_value()) return ObjectOf(cells);
+  const auto object = [](const Cells& of) { return of.empty() ? "null" : ObjectOf(of); };
+  return "{\"proposed\":" + (deletes ? "null" : ObjectOf(cells)) + ",\"before\":" + object(conflict->before) +
+         ",\"target\":" + object(conflict->target) + '}';
 }
 
 std::string RefusedRow::KeyText() const {
@@ -117,7 +131,7 @@ Status PostgresDeadLetters::Write(const RefusedRow& row, const PostgresRefusal& 
       {.sql = "INSERT INTO " + policies_.dead_letters->Quoted() +
               " (target, kind, key, row, sqlstate, error, origin) "
               "VALUES ($1, $2, $3, $4::json, $5, $6, nullif($7, '')::json)",
-       .parameters = {PostgresParameter::Text(row.table), PostgresParameter::Text(row.deletes ? "delete" : "write"),
+       .parameters = {PostgresParameter::Text(row.table), PostgresParameter::Text(KindOf(row)),
                       PostgresParameter::Text(key), PostgresParameter::Text(text),
                       PostgresParameter::Text(refusal.sqlstate), PostgresParameter::Text(error),
                       PostgresParameter::Text(row.origin)}});

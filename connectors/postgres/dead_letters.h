@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,11 +23,18 @@ struct RefusedRow {
   std::vector<std::string> key = {};                                  // names of its columns; may be empty
   operators::EventTime time = {};
   std::string_view origin = {};  // a JSON object: which record it was; empty: not known
+  // Of a conflict (merge.h), which has `cells` only if it does not delete.
+  struct Conflict {
+    std::vector<std::pair<std::string_view, PostgresCell>> before = {};
+    std::vector<std::pair<std::string_view, PostgresCell>> target = {};
+  };
+  std::optional<Conflict> conflict = {};
 
   // As it stands in its segment, for a row that is no row of its table. `key`: names of the table's columns.
   static RefusedRow Of(const SegmentRow& row, std::string table, std::vector<std::string> key);
 
-  std::string Text() const;  // a JSON object of texts
+  // A JSON object of texts; of a conflict the objects {"proposed": .., "before": .., "target": ..}, or null.
+  std::string Text() const;
   // "(id)=(5)"; where the row has no key, the row itself, cut off.
   std::string KeyText() const;
 };

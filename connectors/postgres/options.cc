@@ -138,7 +138,7 @@ std::vector<std::string> PostgresTarget::versions() const {
 }
 
 bool PostgresTarget::decided_by_server() const {
-  return !version_column.empty() || !rules.version_columns.empty() || !rules.deadlines.empty();
+  return !version_column.empty() || !rules.version_columns.empty() || !rules.deadlines.empty() || merges();
 }
 
 std::string PostgresTableName::Quoted() const { return QuotedIdentifier(schema) + "." + QuotedIdentifier(table); }
@@ -271,7 +271,11 @@ void CheckPostgresSinkOptions(const Options& options, const PostgresClientFactor
   }
   CheckNames(options, problems);
   CheckCompany(options, problems);
-  for (const auto& [table, rules] : options.ObjectMap("tables")) CheckPostgresTableRules(rules, problems);
+  const PostgresRulesPlace place = {
+      .exactly_once = options.String("delivery") == "exactly-once",
+      .version_column = options.Has("version-column") ? options.String("version-column") : std::string(),
+      .has_dead_letters = options.Has("dead-letter-table")};
+  for (const auto& [table, rules] : options.ObjectMap("tables")) CheckPostgresTableRules(rules, place, problems);
 }
 
 PostgresSinkOptions ParsePostgresSinkOptions(const Options& options) {

@@ -43,6 +43,9 @@ struct PostgresTarget {
   std::vector<std::string> versions() const;
   // Whether a row is written is known by the server alone.
   bool decided_by_server() const;
+  // Each row is compared with the target's before it is written (merge.h).
+  bool compares() const { return upsert && rules.on_conflict != PostgresOnConflict::kDrop; }
+  bool merges() const { return upsert && rules.on_conflict == PostgresOnConflict::kMerge; }
   friend bool operator==(const PostgresTarget&, const PostgresTarget&) = default;
 };
 

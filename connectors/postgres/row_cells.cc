@@ -209,4 +209,20 @@ Result<PostgresRowCells::Cells> PostgresRowCells::Take(const SegmentRow& row, bo
                                           " has none of its columns: " + table_.ColumnList()));
 }
 
+PostgresRowCells::Cells PostgresRowCells::TakeImage(const SegmentRow& row, operators::Arena& arena) const {
+  Cells image;
+  for (size_t cell = 0; cell < row.values.size(); ++cell) {
+    const SegmentValue& value = row.values[cell];
+    if (value.absent || !table_columns_[cell].has_value()) continue;
+    const size_t column = *table_columns_[cell];
+    if (std::ranges::find(target_.key, table_.columns[column].name) != target_.key.end()) continue;
+    image.columns.push_back(column);
+    image.cells.push_back(value.text.has_value() ? Copy(table_.columns[column], *value.text, arena) : PostgresCell());
+  }
+  if (!extras_.has_value() || image.columns.empty()) return image;
+  image.columns.push_back(*extras_);
+  image.cells.push_back(Extras(row, arena));
+  return image;
+}
+
 }  // namespace weir::connectors

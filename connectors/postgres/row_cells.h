@@ -35,6 +35,8 @@ class PostgresRowCells {
   bool HasColumns(const std::vector<std::string>& columns) const { return mapped_ && columns_ == columns; }
   // `deletes`: only the key's columns, and the version's if there is one. Text is copied to `arena`.
   Result<Cells> Take(const SegmentRow& row, bool deletes, operators::Arena& arena);
+  // What an old image says of the table's columns, without the key's. Nothing if it has only a key.
+  Cells TakeImage(const SegmentRow& row, operators::Arena& arena) const;
   const TargetTable& table() const { return table_; }
 
  private:

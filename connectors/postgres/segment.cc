@@ -1,5 +1,6 @@
 #include "connectors/postgres/segment.h"
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <utility>
@@ -23,6 +24,7 @@ constexpr uint64_t kUpsert = 1;
 constexpr uint64_t kNamedByRow = 2;
 constexpr uint64_t kHasRules = 4;
 constexpr uint64_t kKeepsDeleted = 8;
+constexpr uint64_t kHasConflicts = 16;
 constexpr uint64_t kSignBit = uint64_t{1} << 63U;
 
 class PostgresFrameReader final : public SegmentFrames {
@@ -99,6 +101,16 @@ class PostgresFrameReader final : public SegmentFrames {
            ReadPairs(bytes, rules.expressions) && ReadNames(bytes, rules.version_columns) &&
            ReadPairs(bytes, rules.deadlines);
   }
+  static bool ReadConflicts(std::string_view& bytes, PostgresTableRules& rules) {
+    const std::optional<uint64_t> on_conflict = ReadVarint(bytes);
+    if (!on_conflict.has_value()) return false;
+    const std::optional<uint64_t> unmerged = ReadVarint(bytes);
+    if (!unmerged.has_value()) return false;
+    if (std::max(*on_conflict, *unmerged) > static_cast<uint64_t>(PostgresOnConflict::kOverwrite)) return false;
+    rules.on_conflict = static_cast<PostgresOnConflict>(*on_conflict);
+    rules.unmerged = static_cast<PostgresOnConflict>(*unmerged);
+    return ReadPairs(bytes, rules.merged);
+  }
   bool ReadFrontier(std::string_view& bytes) {
     const std::optional<uint64_t> subtask = ReadVarint(bytes);
     SegmentFrontier frontier{.subtask = subtask.value_or(0)};
@@ -116,6 +128,7 @@ class PostgresFrameReader final : public SegmentFrames {
     if (target.named_by_row && !ReadName(bytes, target.key_column)) return false;
     target.rules.keeps_deleted = (*flags & kKeepsDeleted) != 0;
     if ((*flags & kHasRules) != 0 && !ReadRules(bytes, target.rules)) return false;
+    if ((*flags & kHasConflicts) != 0 && !ReadConflicts(bytes, target.rules)) return false;
     target_ = std::move(target);
     other_ = {target_, {}};
     shape_ = &other_;
@@ -241,8 +254,10 @@ void AppendSegmentTarget(std::string& out, const PostgresTarget& target) {
   out += 'T';
   AppendLengthPrefixed(out, target.table.schema);
   AppendLengthPrefixed(out, target.table.table);
+  const bool conflicts = target.rules.on_conflict != PostgresOnConflict::kDrop;
   AppendVarint(out, (target.upsert ? kUpsert : 0) | (target.named_by_row ? kNamedByRow : 0) |
-                        (target.rules.empty() ? 0 : kHasRules) | (target.rules.keeps_deleted ? kKeepsDeleted : 0));
+                        (target.rules.empty() ? 0 : kHasRules) | (target.rules.keeps_deleted ? kKeepsDeleted : 0) |
+                        (conflicts ? kHasConflicts : 0));
   AppendNameList(out, target.key);
   AppendLengthPrefixed(out, target.version_column);
   if (target.named_by_row) AppendLengthPrefixed(out, target.key_column);
@@ -253,6 +268,10 @@ void AppendSegmentTarget(std::string& out, const PostgresTarget& target) {
   AppendPairs(out, target.rules.expressions);
   AppendNameList(out, target.rules.version_columns);
   AppendPairs(out, target.rules.deadlines);
+  if (!conflicts) return;
+  AppendVarint(out, static_cast<uint64_t>(target.rules.on_conflict));
+  AppendVarint(out, static_cast<uint64_t>(target.rules.unmerged));
+  AppendPairs(out, target.rules.merged);
 }
 
 void AppendSegmentColumns(std::string& out, const std::vector<std::string>& columns) {

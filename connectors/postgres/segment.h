@@ -7,7 +7,10 @@
 //                                                 with flag 2 the column with the key as JSON or an empty text; only
 //                                                 with flag 4 the table's rules: extras column, lists of renames,
 //                                                 ignored, expressions, versions, deadlines (each a count and names,
-//                                                 pairs one behind the other); flag 8: deletions are left out
+//                                                 pairs one behind the other); flag 8: deletions are left out; only
+//                                                 with flag 16, behind the rules, what becomes of conflicts and of
+//                                                 those that can't be merged (PostgresOnConflict), and the list of
+//                                                 merged columns with their SQL
 //   'C' count name...                             the names of the columns that follow
 //   'U' n                                         target and columns are again those of the n-th C of the file, from 0;
 //                                                 n is below 1,024

@@ -21,36 +21,13 @@ bool SameButForCase(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-std::string ValueSql(const TableColumn& column, const PostgresTarget& target, const std::string& number) {
-  const std::string value = "r.c" + number + "::" + column.type;
-  const std::string* const expression = target.rules.ExpressionOf(column.name);
-  if (expression == nullptr) return value;
-  std::string sql = "(" + *expression + ")";
-  for (size_t at = sql.find("$0"); at != std::string::npos; at = sql.find("$0", at + value.size())) {
-    sql.replace(at, 2, value);
-  }
-  return sql;
-}
-
 // " WHERE (r.c2::date > now() - interval '300000 ms') IS NOT FALSE AND NOT ...", for rows that are not too old.
 std::string RowsFilter(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
                        std::string_view without) {
-  std::string sql;
-  for (const auto& [column, ms] : target.rules.deadlines) {
-    const auto cell = std::ranges::find(columns, table.Find(column).value_or(table.columns.size()));
-    if (cell == columns.end()) continue;
-    const std::string number = std::to_string(cell - columns.begin());
-    sql += (sql.empty() ? " WHERE (r.c" : " AND (r.c") + number + "::" + table.columns[*cell].type +
-           " > now() - interval '" + ms + " ms') IS NOT FALSE";
-  }
+  std::string sql = InTimeSql(table, target, columns);
+  if (!sql.empty()) sql.insert(0, " WHERE ");
   if (!without.empty()) sql += (sql.empty() ? " WHERE NOT " : " AND NOT ") + std::string(without);
   return sql;
-}
-
-std::string RowOf(const std::vector<std::string>& columns, std::string_view of) {
-  std::string sql = "ROW(";
-  AppendJoined(sql, columns.size(), ", ", [&](size_t i) { return std::string(of) + QuotedIdentifier(columns[i]); });
-  return sql + ")";
 }
 
 std::string ConflictClause(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
@@ -91,25 +68,13 @@ std::vector<size_t> LackedColumns(const TargetTable& table, std::span<const size
   return lacked;
 }
 
-std::string MatchKey(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
-                     std::string_view of_table, std::string_view of_rows) {
-  std::string sql;
-  AppendJoined(sql, target.key.size(), " AND ", [&](size_t i) {
-    const auto cell = std::ranges::find(
-        columns, target.key[i], [&](size_t column) -> const std::string& { return table.columns[column].name; });
-    return std::string(of_table) + QuotedIdentifier(target.key[i]) + " = " + std::string(of_rows) +
-           std::to_string(cell - columns.begin());
-  });
-  return sql;
-}
-
 // Of an upsert of rows that lack needed columns.
 std::string FilledRows(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
                        std::span<const size_t> lacked, std::string_view without) {
   std::string sql = "SELECT n.*";
   for (const size_t column : lacked) sql += ", o." + QuotedIdentifier(table.columns[column].name);
   return sql + " FROM (" + RowsSql(table, target, columns) + RowsFilter(table, target, columns, without) +
-         ") AS n LEFT JOIN " + table.name.Quoted() + " AS o ON " + MatchKey(table, target, columns, "o.", "n.c");
+         ") AS n LEFT JOIN " + table.name.Quoted() + " AS o ON " + MatchKeySql(table, target, columns, "o.", "n.c");
 }
 
 }  // namespace
@@ -139,15 +104,16 @@ Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTabl
   const std::string quoted = name.Quoted();
   WEIR_ASSIGN_OR_RETURN(
       const PostgresAnswer answer,
-      session.ExecuteOne({.sql = "SELECT a.attname, format_type(a.atttypid, -1), a.attgenerated <> '', "
-                                 "a.attidentity = 'a', y.typcategory = 'N', "
-                                 "array_position((i.indkey::int2[])[0:i.indnkeyatts - 1], a.attnum), "
-                                 "a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' "
-                                 "FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid "
-                                 "LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary "
-                                 "WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped "
-                                 "ORDER BY a.attnum",
-                          .parameters = {PostgresParameter::Text(quoted)}}));
+      session.ExecuteOne(
+          {.sql = "SELECT a.attname, format_type(a.atttypid, -1), a.attgenerated <> '', "
+                  "a.attidentity = 'a', y.typcategory = 'N', "
+                  "array_position((i.indkey::int2[])[0:i.indnkeyatts - 1], a.attnum), "
+                  "a.attnotnull AND NOT a.atthasdef AND a.attidentity = '', format_type(a.atttypid, a.atttypmod) "
+                  "FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid "
+                  "LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary "
+                  "WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped "
+                  "ORDER BY a.attnum",
+           .parameters = {PostgresParameter::Text(quoted)}}));
   if (answer.rows.empty()) return Error(Status::FailedPrecondition("there is no table " + name.ToString()));
   TargetTable table{.name = name};
   std::vector<std::pair<int, std::string>> key;
@@ -158,7 +124,8 @@ Result<TargetTable> LoadTargetTable(PostgresSession& session, const PostgresTabl
                              .generated = text(2) == "t",
                              .always_identity = text(3) == "t",
                              .is_number = text(4) == "t",
-                             .required = text(6) == "t"});
+                             .required = text(6) == "t",
+                             .exact_type = text(7)});
     int place = 0;
     const std::string position = text(5);
     std::from_chars(position.data(), position.data() + position.size(), place);
@@ -201,11 +168,52 @@ Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name
   return answer.rows.at(0).at(0) == "t";
 }
 
+std::string CellSql(const TableColumn& column, const PostgresTarget& target, const std::string& cell) {
+  const std::string value = cell + "::" + column.type;
+  const std::string* const expression = target.rules.ExpressionOf(column.name);
+  if (expression == nullptr) return value;
+  std::string sql = "(" + *expression + ")";
+  for (size_t at = sql.find("$0"); at != std::string::npos; at = sql.find("$0", at + value.size())) {
+    sql.replace(at, 2, value);
+  }
+  return sql;
+}
+
+std::string RowOf(const std::vector<std::string>& columns, std::string_view of) {
+  std::string sql = "ROW(";
+  AppendJoined(sql, columns.size(), ", ", [&](size_t i) { return std::string(of) + QuotedIdentifier(columns[i]); });
+  return sql + ")";
+}
+
+std::string InTimeSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+  std::string sql;
+  for (const auto& [column, ms] : target.rules.deadlines) {
+    const auto cell = std::ranges::find(columns, table.Find(column).value_or(table.columns.size()));
+    if (cell == columns.end()) continue;
+    const std::string number = std::to_string(cell - columns.begin());
+    sql += (sql.empty() ? "(r.c" : " AND (r.c") + number + "::" + table.columns[*cell].type + " > now() - interval '" +
+           ms + " ms') IS NOT FALSE";
+  }
+  return sql;
+}
+
+std::string MatchKeySql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                        std::string_view of_table, std::string_view of_rows) {
+  std::string sql;
+  AppendJoined(sql, target.key.size(), " AND ", [&](size_t i) {
+    const auto cell = std::ranges::find(
+        columns, target.key[i], [&](size_t column) -> const std::string& { return table.columns[column].name; });
+    return std::string(of_table) + QuotedIdentifier(target.key[i]) + " = " + std::string(of_rows) +
+           std::to_string(cell - columns.begin());
+  });
+  return sql;
+}
+
 std::string RowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
   std::string sql = "SELECT ";
   AppendJoined(sql, columns.size(), ", ", [&](size_t i) {
     const std::string number = std::to_string(i);
-    return ValueSql(table.columns[columns[i]], target, number) + " AS c" + number;
+    return CellSql(table.columns[columns[i]], target, "r.c" + number) + " AS c" + number;
   });
   sql += " FROM unnest(";
   AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "$" + std::to_string(i + 1) + "::text[]"; });
@@ -219,7 +227,7 @@ std::string ValuesSql(const TargetTable& table, const PostgresTarget& target, st
   std::string sql;
   AppendJoined(sql, names.size(), ", ", [&](size_t i) {
     const auto cell = std::ranges::find(columns, *table.Find(names[i]));
-    return ValueSql(table.columns[*cell], target, std::to_string(cell - columns.begin()));
+    return CellSql(table.columns[*cell], target, "r.c" + std::to_string(cell - columns.begin()));
   });
   return sql;
 }
@@ -245,7 +253,7 @@ namespace {
 
 std::string DeletedRows(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
   std::string sql =
-      "(" + RowsSql(table, target, columns) + ") AS d WHERE " + MatchKey(table, target, columns, "t.", "d.c");
+      "(" + RowsSql(table, target, columns) + ") AS d WHERE " + MatchKeySql(table, target, columns, "t.", "d.c");
   if (columns.size() == target.key.size()) return sql;
   if (!target.rules.version_columns.empty()) {
     const std::string there = RowOf(target.rules.version_columns, "t.");

@@ -27,7 +27,8 @@ struct TableColumn {
   bool generated = false;        // computed by the server: never written
   bool always_identity = false;  // written by OVERRIDING SYSTEM VALUE, never updated
   bool is_number = false;
-  bool required = false;  // NOT NULL without a default
+  bool required = false;        // NOT NULL without a default
+  std::string exact_type = {};  // with its length: "numeric(10,2)"
   bool is_integer() const { return type == "bigint" || type == "integer" || type == "smallint"; }
 };
 
@@ -51,6 +52,15 @@ Result<std::optional<PostgresTableName>> FindTable(PostgresSession& session, con
 
 Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name);
 
+// "r.c0::bigint": a cell of text as the column's value, by its expression if it has one.
+std::string CellSql(const TableColumn& column, const PostgresTarget& target, const std::string& cell);
+// "ROW(t."a", t."b")"; `of`: "t."
+std::string RowOf(const std::vector<std::string>& columns, std::string_view of);
+// That rows "r" are not past their deadlines; empty: they have none.
+std::string InTimeSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns);
+// "t."id" = r.c0 AND ...": `of_table` and the columns' numbers behind `of_rows`.
+std::string MatchKeySql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                        std::string_view of_table, std::string_view of_rows);
 // SELECT r.c0::bigint AS c0, ... FROM unnest($1::text[], ...) AS r(c0, ...)
 std::string RowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns);
 // "r.c0::bigint, ...": the columns `names`, all among `columns`, of these rows.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "connectors/postgres/merge_sql.h"
 
 namespace weir::connectors {
 namespace {
@@ -33,16 +34,14 @@ PostgresTableWriter::PostgresTableWriter(PostgresWork& work, PostgresTarget targ
     : work_(work),
       target_(std::move(target)),
       cells_(target_, work.policies, std::move(table)),
+      merge_(work.session, target_, cells_.table(), work.deleted_keys),
       arena_(std::make_unique<operators::Arena>()) {
   if (!target_.upsert) return;  // a new row has no key by which it could be found again
   for (const std::string& column : self_columns) self_columns_.push_back(*cells_.table().Find(column));
 }
 
 Status PostgresTableWriter::Add(const SegmentRow& row) {
-  if (!cells_.HasColumns(row.columns)) {
-    WEIR_RETURN_IF_ERROR(SettleHeld());
-    WEIR_RETURN_IF_ERROR(cells_.UseColumns(row.columns));
-  }
+  if (!cells_.HasColumns(row.columns)) WEIR_RETURN_IF_ERROR(cells_.UseColumns(row.columns));
   Waiting waiting;
   waiting.deletes = target_.upsert && operators::IsRetraction(row.kind);
   waiting.time = row.time;
@@ -62,11 +61,27 @@ Status PostgresTableWriter::Add(const SegmentRow& row) {
                                 .column = taken.missing_column});
   }
   waiting.key = arena_->Copy(taken.key);
-  if (row.kind == RowKind::kUpdateAfter && held_.has_value() && held_->key == waiting.key) held_.reset();
+  if (operators::IsRetraction(row.kind)) TakeImage(row, waiting);
+  if (row.kind == RowKind::kUpdateAfter && held_.has_value() && held_->key == waiting.key) TakeBefore(waiting);
   WEIR_RETURN_IF_ERROR(SettleHeld());
   if (row.kind != RowKind::kUpdateBefore) return Insert(std::move(waiting));
   held_ = std::move(waiting);
   return {};
+}
+
+void PostgresTableWriter::TakeImage(const SegmentRow& row, Waiting& waiting) {
+  if (!target_.merges() || (pass_ != PostgresPass::kArrival && pass_ != PostgresPass::kUpserts)) return;
+  PostgresRowCells::Cells image = cells_.TakeImage(row, *arena_);
+  waiting.before_columns = std::move(image.columns);
+  waiting.before_cells = std::move(image.cells);
+}
+
+void PostgresTableWriter::TakeBefore(Waiting& row) {
+  row.before_columns = std::move(held_->before_columns);
+  for (const PostgresCell& cell : held_->before_cells) {
+    row.before_cells.push_back(cell.has_value() ? arena_->Copy(*cell) : PostgresCell());
+  }
+  held_.reset();
 }
 
 Status PostgresTableWriter::SettleHeld() {
@@ -100,9 +115,12 @@ bool PostgresTableWriter::BelongsToPass(Waiting& row) {
       if (!target_.upsert) return true;
       if (!row.deletes) {
         row.replaces = !deleted_.empty() && deleted_.erase(HashOf(row.key)) > 0;
+        row.is_ours = !unlinked_.empty() && unlinked_.erase(HashOf(row.key)) > 0;
         return true;
       }
       if (versioned) versioned_deletes_ = true;
+      row.is_ours = !unlinked_.empty() && unlinked_.contains(HashOf(row.key));
+      if (merge_.Compares(row)) return true;
       if (!versioned) deleted_.insert(HashOf(row.key));
       return false;
     }
@@ -113,7 +131,9 @@ bool PostgresTableWriter::BelongsToPass(Waiting& row) {
 }
 
 Status PostgresTableWriter::Insert(Waiting row) {
-  if (rows_.size() >= kStatementRows || arena_->bytes() >= kStatementBytes) WEIR_RETURN_IF_ERROR(SendGathered());
+  const bool is_full = rows_.size() >= kStatementRows || arena_->bytes() >= kStatementBytes;
+  // What a row is compared with is what the one before it of its key has left there.
+  if (is_full || (target_.compares() && newest_.contains(row.key))) WEIR_RETURN_IF_ERROR(SendGathered());
   return BelongsToPass(row) ? Gather(std::move(row)) : Status::Ok();
 }
 
@@ -144,8 +164,8 @@ Status PostgresTableWriter::Flush() {
 }
 
 Status PostgresTableWriter::SendGathered() {
-  std::vector<const Waiting*> rows;
-  for (const Waiting& row : rows_) {
+  std::vector<Waiting*> rows;
+  for (Waiting& row : rows_) {
     if (!row.superseded) rows.push_back(&row);
   }
   if (!rows.empty()) {
@@ -154,35 +174,49 @@ Status PostgresTableWriter::SendGathered() {
   }
   newest_.clear();
   rows_.clear();
+  oldest_ = std::move(older_);
   older_ = std::move(arena_);
   arena_ = std::make_unique<operators::Arena>();
   return {};
 }
 
 Status PostgresTableWriter::Send(Rows rows) {
-  const Statements statements = StatementsFor(rows);
-  const auto sent = work_.session.Execute(statements.list);
-  if (!sent.has_value()) return sent.error().WithContext("table " + cells_.table().name.ToString());
-  Count(statements, *sent);
-  return {};
+  WEIR_ASSIGN_OR_RETURN(const Sent sent, Write(rows));
+  return Finish(sent);
 }
 
 Status PostgresTableWriter::SendCarefully(Rows rows) {
-  Statements statements = StatementsFor(rows);
-  statements.list.insert(statements.list.begin(), PostgresStatement{"SAVEPOINT weir_rows"});
-  statements.list.push_back({"RELEASE SAVEPOINT weir_rows"});
-  const auto sent = work_.session.Execute(statements.list);
+  WEIR_ASSIGN_OR_RETURN(const PostgresAnswer begun, work_.session.ExecuteOne({"SAVEPOINT weir_rows"}));
+  const Result<Sent> sent = Write(rows);
   if (sent.has_value()) {
-    Count(statements, std::span(*sent).subspan(1));
-    return {};
+    WEIR_ASSIGN_OR_RETURN(const PostgresAnswer kept, work_.session.ExecuteOne({"RELEASE SAVEPOINT weir_rows"}));
+    return Finish(*sent);
   }
-  const Status status = sent.error().WithContext("table " + cells_.table().name.ToString());
   const PostgresRefusal refusal = work_.session.refusal();
-  if (!IsRowRefusal(refusal)) return status;
+  if (!IsRowRefusal(refusal)) return sent.error();
   WEIR_ASSIGN_OR_RETURN(const PostgresAnswer back, work_.session.ExecuteOne({"ROLLBACK TO SAVEPOINT weir_rows"}));
   if (rows.size() == 1) return Refuse(*rows.front(), refusal);
   WEIR_RETURN_IF_ERROR(SendCarefully(rows.first(rows.size() / 2)));
   return SendCarefully(rows.subspan(rows.size() / 2));
+}
+
+Result<PostgresTableWriter::Sent> PostgresTableWriter::Write(Rows rows) {
+  const std::string table = "table " + cells_.table().name.ToString();
+  Sent sent;
+  if (pass_ == PostgresPass::kArrival || pass_ == PostgresPass::kUpserts) {
+    Result<PostgresMerge::Compared> compared = merge_.Compare(rows);
+    if (!compared.has_value()) return Error(compared.error().WithContext(table));
+    sent.compared = std::move(*compared);
+  } else {
+    sent.compared.written.assign(rows.begin(), rows.end());
+  }
+  Statements statements = StatementsFor(sent.compared.written);
+  if (statements.list.empty()) return sent;
+  Result<std::vector<PostgresAnswer>> answers = work_.session.Execute(statements.list);
+  if (!answers.has_value()) return Error(answers.error().WithContext(table));
+  sent.rows = std::move(statements.rows);
+  sent.answers = std::move(*answers);
+  return sent;
 }
 
 std::string PostgresTableWriter::SqlFor(const Waiting& row) const {
@@ -196,24 +230,28 @@ std::string PostgresTableWriter::SqlFor(const Waiting& row) const {
     if (!row.replaces && work_.deleted_keys.Keeps(target_)) {
       without = work_.deleted_keys.DeletedSql(table, target_, row.columns);
     }
-    return InsertSql(table, target_, row.columns, on_conflict, without);
+    const PostgresRowShape shape = {table, target_, row.columns, row.before_columns};
+    if (row.as == Waiting::As::kMerge) return MergeSql(shape);
+    const bool only_new = row.as == Waiting::As::kNew || pass_ == PostgresPass::kUnlinked;
+    if (!target_.compares() || !only_new) return InsertSql(table, target_, row.columns, on_conflict, without);
+    return InsertedSql({table, target_, row.columns},
+                       InsertSql(table, target_, row.columns, OnConflict::kNothing, without));
   }
   if (pass_ == PostgresPass::kUnlink) return EmptySql(table, target_, row.columns, self_columns_);
   return DeleteSql(table, target_, row.columns);
 }
 
 PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) const {
-  std::vector<std::vector<const Waiting*>> groups;  // of rows with the same columns
+  Statements statements;
+  std::vector<std::vector<Waiting*>> groups;
   const auto group_all = [&](bool deletes) {
     const size_t first = groups.size();
-    for (const Waiting* row : rows) {
+    for (Waiting* row : rows) {
       if (row->deletes != deletes) continue;
       // New rows keep their order.
       const size_t from = target_.upsert || groups.size() == first ? first : groups.size() - 1;
-      const auto same =
-          std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(from), groups.end(), [row](const auto& group) {
-            return group.front()->columns == row->columns && group.front()->replaces == row->replaces;
-          });
+      const auto same = std::find_if(groups.begin() + static_cast<std::ptrdiff_t>(from), groups.end(),
+                                     [row](const auto& group) { return group.front()->SharesStatement(*row); });
       if (same == groups.end()) {
         groups.push_back({row});
       } else {
@@ -221,39 +259,56 @@ PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) co
       }
     }
   };
-  group_all(true);
+  // Among upserts there are deletions only to be compared.
+  if (pass_ != PostgresPass::kUpserts) group_all(true);
   group_all(false);
-  Statements statements;
-  for (const std::vector<const Waiting*>& group : groups) {
-    PostgresStatement& statement = statements.list.emplace_back();
-    statement.sql = SqlFor(*group.front());
-    for (size_t i = 0; i < group.front()->columns.size(); ++i) {
-      std::vector<PostgresCell>& cells = statements.arrays.emplace_back();
-      for (const Waiting* row : group) cells.push_back(row->cells[i]);
-      statement.parameters.push_back(PostgresParameter::Array(cells));
-    }
-    statements.first.push_back(group.front());
-    statements.rows.push_back(group.size());
-    if (pass_ == PostgresPass::kUnlink || !HasVersion(*group.front()) || !work_.deleted_keys.Keeps(target_)) continue;
-    statements.list.push_back({.sql = work_.deleted_keys.RememberSql(cells_.table(), target_, group.front()->columns),
+  for (std::vector<Waiting*>& group : groups) {
+    const Waiting& row = *group.front();
+    const std::vector<const Waiting*> of_group(group.begin(), group.end());
+    statements.list.push_back(
+        {.sql = SqlFor(row), .parameters = statements.arrays.Of(of_group, row.as == Waiting::As::kMerge)});
+    statements.rows.push_back(std::move(group));
+    if (pass_ == PostgresPass::kUnlink || !HasVersion(row) || !work_.deleted_keys.Keeps(target_)) continue;
+    statements.list.push_back({.sql = work_.deleted_keys.RememberSql(cells_.table(), target_, row.columns),
                                .parameters = statements.list.back().parameters});
-    statements.first.push_back(nullptr);
-    statements.rows.push_back(0);
+    statements.rows.emplace_back();
   }
   return statements;
 }
 
-void PostgresTableWriter::Count(const Statements& statements, std::span<const PostgresAnswer> answers) {
-  if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return;
-  for (size_t i = 0; i < statements.first.size(); ++i) {
-    if (statements.first[i] == nullptr) continue;
-    const uint64_t affected = answers[i].affected;
-    const bool deletes = statements.first[i]->deletes;
-    if (deletes) counts_.deletes += affected;
-    // A row that has only its key is not touched again, which is no conflict.
-    const bool decided = target_.decided_by_server();
-    if (!deletes) counts_.upserts += decided ? affected : statements.rows[i];
-    if (!deletes && decided) counts_.conflicts += statements.rows[i] - affected;
+// Then also dead letters, which no savepoint of the rows takes back.
+Status PostgresTableWriter::Finish(const Sent& sent) {
+  if (pass_ == PostgresPass::kUpserts) {
+    for (const Waiting* row : sent.compared.written) {
+      if (row->deletes && !HasVersion(*row)) deleted_.insert(HashOf(row->key));
+    }
+  }
+  std::vector<Waiting*> again;
+  for (size_t i = 0; i < sent.rows.size(); ++i) {
+    if (sent.rows[i].empty()) continue;
+    const bool is_new = sent.rows[i].front()->as == Waiting::As::kNew;
+    if (is_new || (pass_ == PostgresPass::kUnlinked && target_.compares())) {
+      CountNew(sent.rows[i], sent.answers[i], again);
+    }
+  }
+  Count(sent);
+  WEIR_RETURN_IF_ERROR(EndConflicts(sent.compared.conflicts));
+  if (again.empty()) return {};
+  return work_.care == PostgresWork::Care::kQuick ? Send(again) : SendCarefully(again);
+}
+
+void PostgresTableWriter::CountNew(const std::vector<Waiting*>& rows, const PostgresAnswer& inserted,
+                                   std::vector<Waiting*>& again) {
+  constexpr int kTries = 3;  // more: a trigger of the table's leaves them out
+  std::vector<bool> is_there(rows.size());
+  for (const auto& row : inserted.rows) is_there.at(RowNumberOf(row)) = true;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (pass_ == PostgresPass::kUnlinked) {
+      if (is_there[i]) unlinked_.insert(HashOf(rows[i]->key));
+      continue;
+    }
+    if (is_there[i]) ++counts_.upserts;
+    if (!is_there[i] && ++rows[i]->tries < kTries) again.push_back(rows[i]);
   }
 }
 
@@ -263,15 +318,49 @@ Status PostgresTableWriter::RefuseAsItCame(const SegmentRow& row, PostgresRefusa
   return work_.dead_letters.Refuse(RefusedRow::Of(row, refusal.table, target_.key), refusal);
 }
 
-Status PostgresTableWriter::Refuse(const Waiting& row, const PostgresRefusal& refusal) {
-  // It comes again, whole, in the pass that counts.
-  if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return {};
+void PostgresTableWriter::Count(const Sent& sent) {
+  if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return;
+  const PostgresMerge::Counts& compared = sent.compared.counts;
+  counts_.upserts += compared.same;
+  counts_.conflicts += compared.conflicts;
+  counts_.merges += compared.merges;
+  counts_.overwritten += compared.overwritten;
+  for (size_t i = 0; i < sent.rows.size(); ++i) {
+    if (sent.rows[i].empty() || sent.rows[i].front()->as == Waiting::As::kNew) continue;
+    const uint64_t affected = sent.answers[i].affected;
+    const bool deletes = sent.rows[i].front()->deletes;
+    if (deletes) counts_.deletes += affected;
+    // A row that has only its key is not touched again, which is no conflict.
+    const bool decided = target_.decided_by_server() && !target_.compares();
+    if (!deletes) counts_.upserts += decided ? affected : sent.rows[i].size();
+    if (!deletes && decided) counts_.conflicts += sent.rows[i].size() - affected;
+  }
+}
+
+Status PostgresTableWriter::EndConflicts(const std::vector<PostgresMerge::Conflict>& conflicts) {
+  std::vector<RefusedRow> refused;
+  for (const PostgresMerge::Conflict& conflict : conflicts) refused.push_back(RefusedOf(*conflict.row));
+  WEIR_RETURN_IF_ERROR(merge_.End(conflicts, std::move(refused), work_.dead_letters));
+  counts_.conflicts += conflicts.size();
+  const bool kept = target_.rules.conflict_end() == PostgresOnConflict::kDeadLetter;
+  (kept ? counts_.dead_lettered : counts_.dropped) += conflicts.size();
+  return {};
+}
+
+RefusedRow PostgresTableWriter::RefusedOf(const Waiting& row) const {
   RefusedRow refused{
       .table = cells_.table().name.ToString(), .deletes = row.deletes, .time = row.time, .origin = row.origin};
   refused.key = target_.upsert ? target_.key : cells_.table().primary_key;
   for (size_t i = 0; i < row.columns.size(); ++i) {
     refused.cells.emplace_back(cells_.table().columns[row.columns[i]].name, row.cells[i]);
   }
+  return refused;
+}
+
+Status PostgresTableWriter::Refuse(const Waiting& row, const PostgresRefusal& refusal) {
+  // It comes again, whole, in the pass that counts.
+  if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return {};
+  const RefusedRow refused = RefusedOf(row);
   constexpr char kForeignKeyViolation[] = "23503";
   if (refers_to_itself() && !row.deletes && refusal.sqlstate == kForeignKeyViolation) {
     // Its key stands there already, without its parent: it can't be set aside, only all be taken back.

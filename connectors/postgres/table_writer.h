@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,6 +22,8 @@
 #include "connectors/postgres/client.h"
 #include "connectors/postgres/dead_letters.h"
 #include "connectors/postgres/deleted_keys.h"
+#include "connectors/postgres/gathered_row.h"
+#include "connectors/postgres/merge.h"
 #include "connectors/postgres/options.h"
 #include "connectors/postgres/row_cells.h"
 #include "connectors/postgres/segment.h"
@@ -62,59 +63,69 @@ class PostgresTableWriter {
   Status Add(const SegmentRow& row);
   // What is gathered goes out.
   Status Flush();
+  // The same, but for an old image whose row comes next.
+  Status SendGathered();
   size_t bytes() const { return arena_->bytes(); }  // that wait
 
   bool refers_to_itself() const { return !self_columns_.empty(); }
+  bool compares() const { return target_.compares(); }
   bool has_deletes() const { return !deleted_.empty() || versioned_deletes_; }
 
   // Of what the server took.
   struct Counts {
     uint64_t upserts = 0;
     uint64_t deletes = 0;
-    uint64_t conflicts = 0;  // rows that were older than what is there
+    uint64_t conflicts = 0;  // rows that what is there does not suit (merge.h)
+    // What became of them, where the table's rules say it.
+    uint64_t merges = 0;
+    uint64_t dropped = 0;
+    uint64_t dead_lettered = 0;
+    uint64_t overwritten = 0;
   };
   const Counts& counts() const { return counts_; }
   const TargetTable& table() const { return cells_.table(); }
 
  private:
-  // A row that waits; its text is in arena_.
-  struct Waiting {
-    bool deletes = false;
-    bool replaces = false;                 // nothing of what was there before stays
-    bool superseded = false;               // a later row of the key says it all
-    std::vector<size_t> columns = {};      // of the table; of a deletion the key's, and the version column
-    std::vector<PostgresCell> cells = {};  // one for each
-    std::string_view key = {};             // of an upsert
-    operators::EventTime time = {};
-    std::string_view origin = {};
-  };
-  using Rows = std::span<const Waiting* const>;
-  // The arrays behind a statement's parameters.
+  using Waiting = PostgresGatheredRow;  // its text is in arena_
+  using Rows = std::span<Waiting* const>;
   struct Statements {
     std::vector<PostgresStatement> list;
-    std::vector<const Waiting*> first;  // of the rows of each; null: it writes none of the table
-    std::vector<size_t> rows;           // how many
-    std::deque<std::vector<PostgresCell>> arrays;
+    std::vector<std::vector<Waiting*>> rows;  // of each; empty: it writes none of the table
+    PostgresArrays arrays;
+  };
+  // What rows came to before it is counted.
+  struct Sent {
+    PostgresMerge::Compared compared = {};
+    std::vector<std::vector<Waiting*>> rows = {};  // of each statement
+    std::vector<PostgresAnswer> answers = {};
   };
   using KeyHash = std::pair<uint64_t, uint64_t>;
   struct HashOfKeyHash {
     size_t operator()(const KeyHash& key) const { return key.first; }
   };
 
-  Waiting Take(const SegmentRow& row);
+  // An old image, if the row behind it may be merged.
+  void TakeImage(const SegmentRow& row, Waiting& waiting);
+  // The row's old image is what was held back.
+  void TakeBefore(Waiting& row);
   Status Insert(Waiting row);
   // Whether the row is one of this pass, and as what.
   bool BelongsToPass(Waiting& row);
   Status Gather(Waiting row);
   // The -U that was held back has no +U of its key: it deletes.
   Status SettleHeld();
-  Status SendGathered();
   Status Send(Rows rows);
   Status SendCarefully(Rows rows);
+  Result<Sent> Write(Rows rows);
+  Status Finish(const Sent& sent);
   Statements StatementsFor(Rows rows) const;
   std::string SqlFor(const Waiting& row) const;
   bool HasVersion(const Waiting& row) const;  // a deletion
-  void Count(const Statements& statements, std::span<const PostgresAnswer> answers);
+  void Count(const Sent& sent);
+  // Of a statement of rows with new keys; those that somebody else has inserted meanwhile go to `again`.
+  void CountNew(const std::vector<Waiting*>& rows, const PostgresAnswer& inserted, std::vector<Waiting*>& again);
+  Status EndConflicts(const std::vector<PostgresMerge::Conflict>& conflicts);
+  RefusedRow RefusedOf(const Waiting& row) const;
   Status Refuse(const Waiting& row, const PostgresRefusal& refusal);
   // A row that is no row of the table, in the pass that counts.
   Status RefuseAsItCame(const SegmentRow& row, PostgresRefusal refusal);
@@ -122,18 +133,23 @@ class PostgresTableWriter {
   PostgresWork& work_;
   const PostgresTarget target_;
   PostgresRowCells cells_;
+  const PostgresMerge merge_;
   std::vector<size_t> self_columns_;  // of the table
   PostgresPass pass_ = PostgresPass::kArrival;
   Counts counts_;
 
   std::unordered_set<KeyHash, HashOfKeyHash> deleted_;  // keys whose last row is a deletion; never iterated
-  bool versioned_deletes_ = false;                      // there are deletions that their version decides on
-  std::optional<Waiting> held_;                         // a -U: the row behind it decides
+  std::unordered_set<KeyHash, HashOfKeyHash>
+      unlinked_;                    // keys that this transaction has inserted without self_columns_
+  bool versioned_deletes_ = false;  // there are deletions that their version decides on
+  std::optional<Waiting> held_;     // a -U: the row behind it decides
   std::vector<Waiting> rows_;
   std::unordered_map<std::string_view, size_t> newest_;  // key -> of rows_; never iterated
-  // Text of rows since the last flush, and since the one before it: the row that caused a flush is older than it.
+  // Text of rows since the last flush, and since the two before it: the row that caused a flush is older than it, and
+  // so may be the one that was held back in front of it.
   std::unique_ptr<operators::Arena> arena_;
   std::unique_ptr<operators::Arena> older_;
+  std::unique_ptr<operators::Arena> oldest_;
 };
 
 }  // namespace weir::connectors

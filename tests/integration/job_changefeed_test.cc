@@ -175,6 +175,62 @@ TEST_F(JobChangefeedTest, B12_B21_B29_ImmediateModeEndsWithTheNewestVersions) {
   EXPECT_EQ(weir->Stop(), kOk) << weir->Output();
 }
 
+// Somebody else edits the target; an update of the source keeps what it does not change.
+TEST_F(JobChangefeedTest, B37_BothSidesChangeARowAndBothChangesStay) {
+  ASSERT_TRUE(postgres_->Run("CREATE TABLE stock (id bigint PRIMARY KEY, qty bigint, place text, note text)").ok());
+  const std::string topic = world_->NewName("shop") + ".stock";
+  ASSERT_EQ(world_->CreateTopic(topic, 1).ToString(), "ok");
+  Json job = Job("merging");
+  job["sources"][0]["topics"] = {topic};
+  job["operators"].push_back({{"id", "ordered"}, {"type", "sequence"}, {"input", "by_key"}});
+  Json sink = Sink("ordered");
+  sink["dead-letter-table"] = "dead";
+  sink["tables"]["stock"] = {
+      {"on-conflict", "merge"},
+      {"merge", {{"columns", {{"qty", "$target + ($proposed - $before)"}}}, {"otherwise", "dead-letter"}}}};
+  job["sinks"].push_back(sink);
+  const std::string definition = WriteJob(folder_, job);
+  auto weir = std::make_unique<Weir>(folder_, Arguments{"run", definition, "--quiet"});
+  int64_t second = 1'700'000'000;
+  const auto row = [](int64_t id, int64_t qty, const std::string& place) {
+    return "{\"id\":" + std::to_string(id) + ",\"qty\":" + std::to_string(qty) + ",\"place\":\"" + place +
+           "\",\"note\":null}";
+  };
+  const auto time = [&] { return "\"" + std::to_string(second) + "000000000.0000000000\""; };
+  const auto send = [&](int64_t id, const std::string& before, const std::string& after) {
+    world_->Append(topic, 0,
+                   {{"[" + std::to_string(id) + "]",
+                     "{\"before\":" + before + ",\"after\":" + after + ",\"updated\":" + time() + "}"}});
+  };
+  const auto resolve = [&] {
+    ++second;
+    world_->Append(topic, 0, {{std::nullopt, "{\"resolved\":" + time() + "}"}});
+  };
+  const auto shows = [&](const Lines& rows) {
+    const std::string all = "SELECT * FROM stock ORDER BY id";
+    EXPECT_TRUE(Eventually(seconds(60), [&] { return postgres_->Query(all) == rows || !weir->Running(); }));
+    EXPECT_EQ(postgres_->Query(all), rows) << weir->Output();
+  };
+  for (int64_t id = 1; id <= 3; ++id) send(id, "null", row(id, 10, "A"));
+  resolve();
+  shows({"1|10|A|null", "2|10|A|null", "3|10|A|null"});
+  ASSERT_TRUE(postgres_
+                  ->Run("UPDATE stock SET note = 'theirs', qty = 15 WHERE id = 1;"
+                        "UPDATE stock SET place = 'B' WHERE id IN (2, 3)")
+                  .ok());
+  weir->Kill9();
+  send(1, row(1, 10, "A"), row(1, 7, "C"));
+  send(2, row(2, 10, "A"), row(2, 10, "C"));
+  send(3, row(3, 10, "A"), "null");
+  resolve();
+  weir = std::make_unique<Weir>(folder_, Arguments{"run", definition, "--quiet"});
+  shows({"1|12|C|theirs", "2|10|B|null", "3|10|B|null"});
+  EXPECT_EQ(
+      postgres_->Query("SELECT key, kind, row->'before'->>'place', row->'target'->>'place' FROM dead ORDER BY key"),
+      (Lines{"(id)=(2)|conflict|A|B", "(id)=(3)|conflict|A|B"}));
+  EXPECT_EQ(weir->Stop(), kOk) << weir->Output();
+}
+
 // The members of a group share the partitions; rows carry their time, by which the target knows what is older, also
 // after a deletion.
 TEST_F(JobChangefeedTest, B29_B30_TwoProcessesShareTheFeedAndOneIsKilled) {

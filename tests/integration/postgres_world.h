@@ -72,7 +72,7 @@ class PostgresWorld {
 };
 
 // A server for the whole program; its tables are dropped for each world.
-class RealPostgresWorld final : public PostgresWorld {
+class RealPostgresWorld : public PostgresWorld {
  public:
   RealPostgresWorld();
 

@@ -36,7 +36,7 @@ SimPostgres::Answer SimPostgres::RunOnCatalogue(const PostgresStatement& stateme
     const auto key = std::ranges::find(table->second.key, column);
     Cell place;
     if (key != table->second.key.end()) place = std::to_string(key - table->second.key.begin() + 1);
-    answer.rows.push_back({column, "text", "f", "f", "f", place, "f"});
+    answer.rows.push_back({column, "text", "f", "f", "f", place, "f", "text"});
   }
   return answer;
 }

@@ -54,7 +54,13 @@ class PostgresSegmentTest : public testing::Test {
 TEST_F(PostgresSegmentTest, RowsNameTheirTablesAndEachTableIsNamedOnce) {
   const PostgresTarget target{.table = {"s", ""}, .upsert = true, .named_by_row = true, .key_column = "k"};
   PostgresRowColumns columns{.table_column = "t", .without_columns = {"x"}};
-  columns.tables["b"] = {.table = "B2", .renames = {{"n", "m"}}, .deadlines = {{"at", "5"}}, .keeps_deleted = true};
+  columns.tables["b"] = {.table = "B2",
+                         .renames = {{"n", "m"}},
+                         .deadlines = {{"at", "5"}},
+                         .keeps_deleted = true,
+                         .on_conflict = PostgresOnConflict::kMerge,
+                         .merged = {{"n", "$target"}},
+                         .unmerged = PostgresOnConflict::kOverwrite};
   PostgresRowFrames frames(target, columns);
   const auto one = Rows({"t", "x", "n"}, {{RowKind::kInsert, {Text("a"), Text("no"), Text("1")}},
                                           {RowKind::kInsert, {Text("b"), Text("no"), Text("2")}},
@@ -106,6 +112,19 @@ TEST_F(PostgresSegmentTest, B38_WhereARowComesFromTravelsForTheDeadLettersAlone)
     const std::vector<std::string> expected = {R"({"topic":"a\"b","at":7,"x":null})", "", R"({"at":8})"};
     EXPECT_EQ(origins, dead_letters ? expected : std::vector<std::string>(3));
   }
+}
+
+TEST_F(PostgresSegmentTest, RulesOfAnOlderReleaseSayNothingOfConflicts) {
+  // 'T' s t, upsert, named by the row, rules without flag 16; then a row without columns.
+  const std::string bytes("T\001s\001t\007\000\000\000\000\000\000\000\001\001v\000C\000R\000", 21);
+  PostgresTarget target;
+  const auto take = [&](const SegmentRow& row) {
+    target = row.target;
+    return Status::Ok();
+  };
+  ASSERT_EQ(ReadPostgresRows(bytes, take).ToString(), "ok");
+  EXPECT_EQ(target.rules, (PostgresTableRules{.version_columns = {"v"}}));
+  EXPECT_FALSE(target.compares());
 }
 
 TEST_F(PostgresSegmentTest, TimesOfRowsComeBackAlsoNegativeOnesAndNone) {
