@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "connectors/postgres/client.h"
+#include "connectors/postgres/waiting_rows.h"
 #include "operators/event_time.h"
 
 namespace weir::connectors {
@@ -34,7 +35,11 @@ struct PostgresGatheredRow {
   operators::EventTime time = {};
   std::string_view origin = {};  // which record it was, for dead letters
   As as = As::kUpsert;
-  int tries = 0;  // as a new row
+  int64_t place = PostgresWaitingRows::kNewPlace;        // among the rows that wait for their parents
+  int64_t first_place = PostgresWaitingRows::kNewPlace;  // of the oldest row that it stands for
+  std::string_view frames = {};                          // as it would wait; empty: it does already, or never can
+  std::string_view image_frames = {};                    // of an old image that a row may be merged with: as that
+  int tries = 0;                                         // as a new row
 
   bool SharesStatement(const PostgresGatheredRow& other) const {
     return deletes == other.deletes && replaces == other.replaces && as == other.as && columns == other.columns &&

@@ -45,6 +45,14 @@ Status PostgresTableWriter::Add(const SegmentRow& row) {
   Waiting waiting;
   waiting.deletes = target_.upsert && operators::IsRetraction(row.kind);
   waiting.time = row.time;
+  if (row.place != 0) {
+    waiting.place = waiting.first_place = row.place;
+    waiting.replaces = row.replaces && (pass_ == PostgresPass::kArrival || pass_ == PostgresPass::kUpserts);
+  } else if (work_.waiting.Concerns(cells_.table())) {
+    waiting.frames = FramesOf(row, waiting.deletes ? RowKind::kDelete : row.kind);
+    if (row.kind == RowKind::kUpdateBefore && target_.merges()) waiting.image_frames = FramesOf(row, row.kind);
+  }
+  uid_ = row.uid;
   waiting.origin = arena_->Copy(row.origin);
   Result<PostgresRowCells::Cells> cells = cells_.Take(row, waiting.deletes, *arena_);
   if (!cells.has_value()) {
@@ -80,6 +88,9 @@ void PostgresTableWriter::TakeBefore(Waiting& row) {
   row.before_columns = std::move(held_->before_columns);
   for (const PostgresCell& cell : held_->before_cells) {
     row.before_cells.push_back(cell.has_value() ? arena_->Copy(*cell) : PostgresCell());
+  }
+  if (!row.frames.empty() && !held_->image_frames.empty()) {
+    row.frames = arena_->Copy(std::string(held_->image_frames) + std::string(row.frames));
   }
   held_.reset();
 }
@@ -131,9 +142,12 @@ bool PostgresTableWriter::BelongsToPass(Waiting& row) {
 }
 
 Status PostgresTableWriter::Insert(Waiting row) {
+  const bool follows = newest_.contains(row.key);
   const bool is_full = rows_.size() >= kStatementRows || arena_->bytes() >= kStatementBytes;
-  // What a row is compared with is what the one before it of its key has left there.
-  if (is_full || (target_.compares() && newest_.contains(row.key))) WEIR_RETURN_IF_ERROR(SendGathered());
+  // Rows of a key that wait count as one, so they stay together. What a row is compared with is what the one before it
+  // of its key has left there.
+  const bool stays = work_.waiting.on() && follows;
+  if ((is_full && !stays) || (target_.compares() && follows)) WEIR_RETURN_IF_ERROR(SendGathered());
   return BelongsToPass(row) ? Gather(std::move(row)) : Status::Ok();
 }
 
@@ -149,6 +163,10 @@ Status PostgresTableWriter::Gather(Waiting row) {
     if (!target_.decided_by_server() && (row.deletes || row.columns == before.columns)) {
       before.superseded = true;
       row.replaces = row.replaces || before.replaces;
+      row.first_place = std::min(row.first_place, before.first_place);
+    } else if (!target_.decided_by_server() && work_.waiting.on()) {
+      before.superseded = true;
+      if (!row.replaces) row = Joined(before, row);
     } else {
       WEIR_RETURN_IF_ERROR(SendGathered());
     }
@@ -187,6 +205,7 @@ Status PostgresTableWriter::Send(Rows rows) {
 
 Status PostgresTableWriter::SendCarefully(Rows rows) {
   WEIR_ASSIGN_OR_RETURN(const PostgresAnswer begun, work_.session.ExecuteOne({"SAVEPOINT weir_rows"}));
+  const uint64_t waiting = counts_.waiting;
   const Result<Sent> sent = Write(rows);
   if (sent.has_value()) {
     WEIR_ASSIGN_OR_RETURN(const PostgresAnswer kept, work_.session.ExecuteOne({"RELEASE SAVEPOINT weir_rows"}));
@@ -194,6 +213,7 @@ Status PostgresTableWriter::SendCarefully(Rows rows) {
   }
   const PostgresRefusal refusal = work_.session.refusal();
   if (!IsRowRefusal(refusal)) return sent.error();
+  counts_.waiting = waiting;
   WEIR_ASSIGN_OR_RETURN(const PostgresAnswer back, work_.session.ExecuteOne({"ROLLBACK TO SAVEPOINT weir_rows"}));
   if (rows.size() == 1) return Refuse(*rows.front(), refusal);
   WEIR_RETURN_IF_ERROR(SendCarefully(rows.first(rows.size() / 2)));
@@ -202,13 +222,18 @@ Status PostgresTableWriter::SendCarefully(Rows rows) {
 
 Result<PostgresTableWriter::Sent> PostgresTableWriter::Write(Rows rows) {
   const std::string table = "table " + cells_.table().name.ToString();
+  WEIR_ASSIGN_OR_RETURN(std::vector<Waiting*> free, WithoutWaiting(rows));
   Sent sent;
   if (pass_ == PostgresPass::kArrival || pass_ == PostgresPass::kUpserts) {
-    Result<PostgresMerge::Compared> compared = merge_.Compare(rows);
+    Result<PostgresMerge::Compared> compared = merge_.Compare(free);
     if (!compared.has_value()) return Error(compared.error().WithContext(table));
     sent.compared = std::move(*compared);
+    std::erase_if(free, [&](Waiting* row) {
+      return std::ranges::find(sent.compared.written, row) != sent.compared.written.end();
+    });
+    WEIR_RETURN_IF_ERROR(Settle(free));
   } else {
-    sent.compared.written.assign(rows.begin(), rows.end());
+    sent.compared.written = std::move(free);
   }
   Statements statements = StatementsFor(sent.compared.written);
   if (statements.list.empty()) return sent;
@@ -241,9 +266,8 @@ std::string PostgresTableWriter::SqlFor(const Waiting& row) const {
   return DeleteSql(table, target_, row.columns);
 }
 
-PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) const {
-  Statements statements;
-  std::vector<std::vector<Waiting*>> groups;
+PostgresTableWriter::Groups PostgresTableWriter::GroupsOf(Rows rows) const {
+  Groups groups;
   const auto group_all = [&](bool deletes) {
     const size_t first = groups.size();
     for (Waiting* row : rows) {
@@ -262,16 +286,28 @@ PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) co
   // Among upserts there are deletions only to be compared.
   if (pass_ != PostgresPass::kUpserts) group_all(true);
   group_all(false);
-  for (std::vector<Waiting*>& group : groups) {
-    const Waiting& row = *group.front();
-    const std::vector<const Waiting*> of_group(group.begin(), group.end());
-    statements.list.push_back(
-        {.sql = SqlFor(row), .parameters = statements.arrays.Of(of_group, row.as == Waiting::As::kMerge)});
-    statements.rows.push_back(std::move(group));
-    if (pass_ == PostgresPass::kUnlink || !HasVersion(row) || !work_.deleted_keys.Keeps(target_)) continue;
-    statements.list.push_back({.sql = work_.deleted_keys.RememberSql(cells_.table(), target_, row.columns),
-                               .parameters = statements.list.back().parameters});
+  return groups;
+}
+
+PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) const {
+  Statements statements;
+  const auto add_without_rows = [&statements](PostgresStatement statement) {
+    statements.list.push_back(std::move(statement));
     statements.rows.emplace_back();
+  };
+  for (std::vector<Waiting*>& group : GroupsOf(rows)) {
+    const Waiting& row = *group.front();
+    const PostgresRowGroup of_group = GroupOf(group, statements.arrays);
+    const std::vector<const Waiting*> all(group.begin(), group.end());
+    statements.list.push_back(
+        {.sql = SqlFor(row), .parameters = statements.arrays.Of(all, row.as == Waiting::As::kMerge)});
+    statements.rows.push_back(std::move(group));
+    if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) continue;
+    if (HasVersion(row) && work_.deleted_keys.Keeps(target_)) {
+      add_without_rows({.sql = work_.deleted_keys.RememberSql(cells_.table(), target_, row.columns),
+                        .parameters = statements.list.back().parameters});
+    }
+    if (target_.upsert && work_.waiting.Settles(of_group)) add_without_rows(work_.waiting.Settled(of_group));
   }
   return statements;
 }
@@ -315,6 +351,7 @@ void PostgresTableWriter::CountNew(const std::vector<Waiting*>& rows, const Post
 Status PostgresTableWriter::RefuseAsItCame(const SegmentRow& row, PostgresRefusal refusal) {
   if (pass_ != PostgresPass::kArrival && pass_ != PostgresPass::kUpserts) return {};
   refusal.table = cells_.table().name.ToString();
+  WEIR_RETURN_IF_ERROR(work_.waiting.Drop(row.place));
   return work_.dead_letters.Refuse(RefusedRow::Of(row, refusal.table, target_.key), refusal);
 }
 
@@ -357,15 +394,17 @@ RefusedRow PostgresTableWriter::RefusedOf(const Waiting& row) const {
   return refused;
 }
 
-Status PostgresTableWriter::Refuse(const Waiting& row, const PostgresRefusal& refusal) {
+Status PostgresTableWriter::Refuse(Waiting& row, const PostgresRefusal& refusal) {
   // It comes again, whole, in the pass that counts.
   if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return {};
+  if (CanWait(refusal)) return MakeWait(row, refusal);
   const RefusedRow refused = RefusedOf(row);
-  constexpr char kForeignKeyViolation[] = "23503";
-  if (refers_to_itself() && !row.deletes && refusal.sqlstate == kForeignKeyViolation) {
+  if (refers_to_itself() && !row.deletes && refusal.sqlstate == kPostgresForeignKeyViolation) {
     // Its key stands there already, without its parent: it can't be set aside, only all be taken back.
     return work_.dead_letters.Error(refused, refusal);
   }
+  Waiting* const one = &row;
+  WEIR_RETURN_IF_ERROR(Settle(Rows(&one, 1)));
   return work_.dead_letters.Refuse(refused, refusal);
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -28,6 +29,7 @@
 #include "connectors/postgres/row_cells.h"
 #include "connectors/postgres/segment.h"
 #include "connectors/postgres/sql.h"
+#include "connectors/postgres/waiting_rows.h"
 #include "operators/batch.h"
 
 namespace weir::connectors {
@@ -40,6 +42,7 @@ struct PostgresWork {
   Care care;
   PostgresDeadLetters& dead_letters;
   PostgresDeletedKeys& deleted_keys;
+  PostgresWaitingRows& waiting;
 };
 
 // Where a transaction's rows are ordered by foreign keys, they are read once for each of these that its tables need.
@@ -81,6 +84,7 @@ class PostgresTableWriter {
     uint64_t dropped = 0;
     uint64_t dead_lettered = 0;
     uint64_t overwritten = 0;
+    uint64_t waiting = 0;  // rows that have begun to wait for their parents
   };
   const Counts& counts() const { return counts_; }
   const TargetTable& table() const { return cells_.table(); }
@@ -114,19 +118,36 @@ class PostgresTableWriter {
   Status Gather(Waiting row);
   // The -U that was held back has no +U of its key: it deletes.
   Status SettleHeld();
+  // Both rows' columns, the later one's where both have them.
+  Waiting Joined(const Waiting& before, const Waiting& after);
   Status Send(Rows rows);
   Status SendCarefully(Rows rows);
   Result<Sent> Write(Rows rows);
   Status Finish(const Sent& sent);
+  using Groups = std::vector<std::vector<Waiting*>>;
+  Groups GroupsOf(Rows rows) const;  // of those that share a statement; deletions first
   Statements StatementsFor(Rows rows) const;
   std::string SqlFor(const Waiting& row) const;
   bool HasVersion(const Waiting& row) const;  // a deletion
+  // The rows that need not wait for their parents; the others wait from now on.
+  Result<std::vector<Waiting*>> WithoutWaiting(Rows rows);
+  // Those of a group without the `blocked`, which begin to wait if they do not already.
+  Status MakeWait(Rows group, const std::map<size_t, std::string>& blocked, std::vector<Waiting*>& free);
+  Status MakeWait(Waiting& row, const PostgresRefusal& refusal);
+  bool CanWait(const PostgresRefusal& refusal) const;
+  // For rows "r" with this one's columns: whether they are too old to be written.
+  std::string IdleSql(const Waiting& row) const;
+  // The row as it would wait.
+  std::string_view FramesOf(const SegmentRow& row, operators::RowKind kind);
+  PostgresRowGroup GroupOf(Rows group, PostgresArrays& arrays) const;
+  // Rows that are neither written nor wait: none of them waits any longer.
+  Status Settle(Rows rows);
   void Count(const Sent& sent);
   // Of a statement of rows with new keys; those that somebody else has inserted meanwhile go to `again`.
   void CountNew(const std::vector<Waiting*>& rows, const PostgresAnswer& inserted, std::vector<Waiting*>& again);
   Status EndConflicts(const std::vector<PostgresMerge::Conflict>& conflicts);
   RefusedRow RefusedOf(const Waiting& row) const;
-  Status Refuse(const Waiting& row, const PostgresRefusal& refusal);
+  Status Refuse(Waiting& row, const PostgresRefusal& refusal);
   // A row that is no row of the table, in the pass that counts.
   Status RefuseAsItCame(const SegmentRow& row, PostgresRefusal refusal);
 
@@ -145,6 +166,7 @@ class PostgresTableWriter {
   std::optional<Waiting> held_;     // a -U: the row behind it decides
   std::vector<Waiting> rows_;
   std::unordered_map<std::string_view, size_t> newest_;  // key -> of rows_; never iterated
+  std::string uid_;                                      // of the newest row
   // Text of rows since the last flush, and since the two before it: the row that caused a flush is older than it, and
   // so may be the one that was held back in front of it.
   std::unique_ptr<operators::Arena> arena_;
