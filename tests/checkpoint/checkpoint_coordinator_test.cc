@@ -29,7 +29,7 @@ class CheckpointCoordinatorTest : public testing::Test {
   FakeJob job_{machine_, {&kafka_, &files_}};
 };
 
-TEST_F(CheckpointCoordinatorTest, TakesOneEachIntervalAndAppliesIt) {
+TEST_F(CheckpointCoordinatorTest, B15_Weakness_k_TakesOneEachIntervalAndAppliesIt) {
   job_.options.interval = seconds(5);
   Start();
   job_.Emit(10);
@@ -159,7 +159,7 @@ TEST_F(CheckpointCoordinatorTest, ADownSystemHoldsUpNeitherTheOtherNorTheNextChe
   EXPECT_EQ(job_.applied(), (std::vector<uint64_t>{1, 2, 3, 4, 5, 6}));
 }
 
-TEST_F(CheckpointCoordinatorTest, AFullBoundBlocksOutputAndStopsCheckpoints) {
+TEST_F(CheckpointCoordinatorTest, B31_AFullBoundBlocksOutputAndStopsCheckpoints) {
   job_.options.interval = seconds(1);
   job_.options.unconfirmed_bytes_max = 100;
   job_.options.tolerated_failures = 0;

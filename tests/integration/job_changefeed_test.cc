@@ -104,7 +104,7 @@ class JobChangefeedTest : public testing::Test {
   std::set<std::string> seen_;  // frontiers
 };
 
-TEST_F(JobChangefeedTest, B19_B20_B29_EachAppliedCheckpointIsTheSourceAsOfTheFrontier) {
+TEST_F(JobChangefeedTest, B19_B20_B29_Weakness_m_EachAppliedCheckpointIsTheSourceAsOfTheFrontier) {
   CreateTables(true);
   const std::string definition = WriteJob(folder_, ConsistentJob());
   Weir weir(folder_, {"run", definition, "--quiet"});
@@ -125,7 +125,7 @@ TEST_F(JobChangefeedTest, B19_B20_B29_EachAppliedCheckpointIsTheSourceAsOfTheFro
   EXPECT_GE(seen_.size(), 3U) << "the reader has seen it grow";
 }
 
-TEST_F(JobChangefeedTest, B23_B29_KilledAgainAndAgainItIsNeverTornAndEndsExact) {
+TEST_F(JobChangefeedTest, B23_B29_Weakness_f_KilledAgainAndAgainItIsNeverTornAndEndsExact) {
   CreateTables(true);
   const std::string definition = WriteJob(folder_, ConsistentJob());
   const auto random = NewSystemRandom();
@@ -152,6 +152,40 @@ TEST_F(JobChangefeedTest, B23_B29_KilledAgainAndAgainItIsNeverTornAndEndsExact) 
   EXPECT_TRUE(TargetIsLatest()) << weir->Output();
   EXPECT_EQ(weir->Stop(), kOk) << weir->Output();
   EXPECT_GE(kills, 5);
+}
+
+// Down in the middle of a run and at a start: what comes meanwhile waits sealed in the storage.
+TEST_F(JobChangefeedTest, B31_WhileTheTargetIsDownTheFeedIsStagedAndThenReplayed) {
+  CreateTables(true);
+  const std::string definition = WriteJob(folder_, ConsistentJob());
+  auto weir = std::make_unique<Weir>(folder_, Arguments{"run", definition, "--quiet"});
+  const auto feed = [&](int iterations) {
+    for (int i = 0; i < iterations; ++i) Send(feed_.Iterate());
+    Send(feed_.Resolve());
+  };
+  const auto arrives = [&] {
+    EXPECT_TRUE(Eventually(seconds(60), [&] {
+      Look();
+      return TargetIsLatest() || !weir->Running() || HasFailure();
+    })) << weir->Output();
+    EXPECT_TRUE(TargetIsLatest()) << weir->Output();
+  };
+  const auto staged = [&] { return FilesUnder(folder_.Path("checkpoints/family/output")).size(); };
+  feed(3);
+  arrives();
+  postgres_->Crash();
+  for (const bool at_a_start : {false, true}) {
+    const size_t before = staged();
+    if (at_a_start) {
+      weir->Kill9();
+      weir = std::make_unique<Weir>(folder_, Arguments{"run", definition, "--quiet"});
+    }
+    feed(3);
+    EXPECT_TRUE(Eventually(seconds(30), [&] { return staged() > before + 2; })) << weir->Output();
+  }
+  ASSERT_EQ(postgres_->Restart().ToString(), "ok");
+  arrives();
+  EXPECT_EQ(weir->Stop(), kOk) << weir->Output();
 }
 
 // Rows go in as they come, the newest version of a key wins, and there are no foreign keys.

@@ -110,7 +110,7 @@ TEST_F(JobChangefeedWindowTest, B27_AKilledJobStillFinishesWithEveryRowOnce) {
   EXPECT_EQ(OutLines(folder_), Rows(5, 20));
 }
 
-TEST_F(JobChangefeedWindowTest, B26_TheSameMinGoesOnFromTheCheckpointUnlessItIsLeftOut) {
+TEST_F(JobChangefeedWindowTest, B26_B51_TheSameMinGoesOnFromTheCheckpointUnlessItIsLeftOut) {
   PutSeconds(0, 20);
   const std::string path = WriteJob(folder_, Job(10, std::nullopt));
   for (const int end : {20, 30}) {

@@ -39,7 +39,7 @@ class JobPostgresTest : public testing::Test {
 };
 
 // Down at the start of a process, in the middle, at its end: the job goes on, and nothing is lost or doubled.
-TEST_F(JobPostgresTest, TheJobOutlivesAServerThatCrashesAndOneThatIsNotThereYet) {
+TEST_F(JobPostgresTest, B31_TheJobOutlivesAServerThatCrashesAndOneThatIsNotThereYet) {
   const auto world = kafka_test::NewRealWorld();
   OrdersJob job(*world, folder_, 7, 300, postgres_.get());
   const auto random = NewSystemRandom();

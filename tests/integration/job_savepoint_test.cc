@@ -98,7 +98,7 @@ TEST_F(JobSavepointTest, OfARunningJobIsMovedAndClonedWhileTheJobGoesOn) {
   EXPECT_EQ(OutLines(folder_), expected_);
 }
 
-TEST_F(JobSavepointTest, AChainOfStopsAndStartsAtOtherParallelismsIsExact) {
+TEST_F(JobSavepointTest, B23_B51_AChainOfStopsAndStartsAtOtherParallelismsIsExact) {
   const int rounds = Torture() ? 20 : 6;
   for (int round = 0; round < rounds; ++round) {
     Json job = CountingJob();

@@ -195,7 +195,7 @@ void ExpectStoodStill(const std::vector<StatusSeen>& lines, std::chrono::steady_
   EXPECT_GE(still, 3);
 }
 
-TEST_F(JobStallTest, TheSourceStandsStillAndMemoryIsBounded) {
+TEST_F(JobStallTest, B31_B44_TheSourceStandsStillAndMemoryIsBounded) {
   auto source = harness::KafkaBroker::Start();
   ASSERT_TRUE(source.has_value()) << source.error().ToString();
   ASSERT_NO_FATAL_FAILURE(FillTopic(**source, "orders"));

@@ -255,7 +255,7 @@ TEST_P(KafkaSeekTest, B06_WithoutCommittedOffsetsAStartIsAtTheOldestAndWithThemT
   }
 }
 
-TEST_P(KafkaSeekTest, ManyPartitionsAreSoughtAtOnce) {
+TEST_P(KafkaSeekTest, B50_Weakness_m_ManyPartitionsAreSoughtAtOnce) {
   constexpr int32_t kPartitions = 40;
   const std::string topic = Topic(kPartitions);
   for (int32_t p = 0; p < kPartitions; ++p) Put(topic, p, "r1 m2 r3 m4 r5");

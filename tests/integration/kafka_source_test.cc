@@ -296,7 +296,7 @@ TEST_P(KafkaSourceTest, case_H06_GapsAreNoLoss) {
   }
 }
 
-TEST_P(KafkaSourceTest, case_H08_AbortedRecordsAreSeenOnlyWhenAskedFor) {
+TEST_P(KafkaSourceTest, case_H08_B50_AbortedRecordsAreSeenOnlyWhenAskedFor) {
   const std::string topic = Topic(1);
   const uint64_t bad = world_->BeginTransaction();
   const uint64_t good = world_->BeginTransaction();

@@ -21,3 +21,6 @@ weir_add_test(postgres_sink_test
   ${CMAKE_CURRENT_SOURCE_DIR}/postgres_conformance_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/postgres_sink_test.cc
   LINK weir_postgres_world LABEL integration TIMEOUT 300 WHOLE)
+# All sinks.
+weir_add_test(sink_contract_test ${CMAKE_CURRENT_SOURCE_DIR}/sink_contract_test.cc
+  LINK weir_kafka_world weir_postgres_world LABEL integration TIMEOUT 200 WHOLE)

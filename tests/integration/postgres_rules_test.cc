@@ -119,7 +119,7 @@ TEST_F(PostgresRulesTest, ATableThatRefersToItselfComparesVersionsToo) {
   EXPECT_EQ(world_.Query("SELECT * FROM one ORDER BY id"), (Lines{"1|null|5", "2|3|1", "3|1|1"}));
 }
 
-TEST_F(PostgresRulesTest, case_H52_ADeletedRowDoesNotComeBackWithAnOlderVersion) {
+TEST_F(PostgresRulesTest, case_H52_Weakness_j_ADeletedRowDoesNotComeBackWithAnOlderVersion) {
   world_.Run("CREATE TABLE one (a int, b text, u numeric(30,10), PRIMARY KEY (a, b))");
   const Lines columns = {"a", "b", "u"};
   const auto row = [](RowKind kind, const char* u, const char* b = "x") {

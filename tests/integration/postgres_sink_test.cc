@@ -245,7 +245,7 @@ TEST_F(PostgresSinkTest, ADeferredConstraintIsToldBeforeTheCommit) {
   }
 }
 
-TEST_F(PostgresSinkTest, RefusedRowsGoToTheDeadLetterTableInTheSameTransaction) {
+TEST_F(PostgresSinkTest, B38_RefusedRowsGoToTheDeadLetterTableInTheSameTransaction) {
   world_.Run("CREATE TABLE t (id int PRIMARY KEY, n int CHECK (n < 1000), s varchar(3))");
   std::vector<TestRow> rows;
   for (int i = 0; i < 1200; ++i) rows.push_back({kInsert, {Int(i), Int(i % 500 == 7 ? 5000 : 1), String("abc")}});
@@ -330,7 +330,7 @@ TEST_F(PostgresSinkTest, RandomChangesAreAsOneByOne) {
   }
 }
 
-TEST_F(PostgresSinkTest, AnOlderVersionNeverOverwritesANewerOne) {
+TEST_F(PostgresSinkTest, Weakness_j_AnOlderVersionNeverOverwritesANewerOne) {
   world_.Run("CREATE TABLE t (id int PRIMARY KEY, v int, n text); INSERT INTO t VALUES (1, 10, 'newer'), (4, 9, 'x')");
   const std::vector<TestRow> rows = {
       {kAfter, {Int(1), Int(9), String("late")}}, {kInsert, {Int(2), Int(5), String("a")}},
@@ -341,7 +341,7 @@ TEST_F(PostgresSinkTest, AnOlderVersionNeverOverwritesANewerOne) {
   EXPECT_EQ(world_.Query("SELECT * FROM t ORDER BY id"), (Lines{"1|10|newer", "2|6|b", "4|9|x"}));
 }
 
-TEST_F(PostgresSinkTest, AtLeastOnceWritesAtTheBarrierWithoutAMarker) {
+TEST_F(PostgresSinkTest, B16_AtLeastOnceWritesAtTheBarrierWithoutAMarker) {
   world_.Run("CREATE TABLE t (id int PRIMARY KEY, n int CHECK (n < 10))");
   const auto job = Started({{"table", Text("t")}, {"delivery", Text("at-least-once")}});
   EXPECT_EQ(job->sink().system(), "");
@@ -358,6 +358,30 @@ TEST_F(PostgresSinkTest, AtLeastOnceWritesAtTheBarrierWithoutAMarker) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().message().find("(id)=(2)"), std::string::npos) << refused.error().ToString();
   EXPECT_EQ(world_.Query("SELECT to_regclass('weir_markers')"), (Lines{"null"}));
+}
+
+// A batch goes out when it is large enough, when nothing more comes for now (as behind a resolved message), and at the
+// latest at the barrier, which comes by the clock whatever the traffic is.
+TEST_F(PostgresSinkTest, B15_AtLeastOnceSendsBySizeInAPauseAndAtTheBarrier) {
+  world_.Run("CREATE TABLE t (id int PRIMARY KEY, v text)");
+  const auto job = Started({{"table", Text("t")}, {"delivery", Text("at-least-once")}});
+  const auto write = [&](int64_t id, std::string_view v) {
+    ASSERT_EQ(job->Write({"id", "v"}, {{kInsert, {Int(id), String(v)}}}).ToString(), "ok");
+    world_.workers().RunAll();
+  };
+  const auto count = [&] { return world_.Query("SELECT count(*) FROM t"); };
+  write(1, "small");
+  EXPECT_EQ(count(), Lines{"0"});
+  const std::string large(300'000, 'x');
+  write(2, large);
+  EXPECT_EQ(count(), Lines{"2"}) << "by size";
+  write(3, "small");
+  EXPECT_EQ(count(), Lines{"2"});
+  ASSERT_EQ(job->Pause().ToString(), "ok");
+  EXPECT_EQ(count(), Lines{"3"}) << "in a pause";
+  write(4, "small");
+  ASSERT_TRUE(job->Seal().has_value());
+  EXPECT_EQ(count(), Lines{"4"}) << "at the barrier";
 }
 
 }  // namespace

@@ -235,6 +235,26 @@ TEST_F(PostgresTablesTest, B40_ASparseRowKeepsWhatTheTargetHas) {
   EXPECT_EQ(world_.Query("SELECT * FROM one ORDER BY id"), (Lines{"1|10|null|12", "2|20|null|5"}));
 }
 
+// No second database: what is written anywhere is the row in its table and, once a checkpoint, the marker.
+TEST_F(PostgresTablesTest, Weakness_a_ARowIsOneWrite) {
+  world_.Run("CREATE TABLE one (id int PRIMARY KEY, v int); CREATE TABLE two (id int PRIMARY KEY REFERENCES one)");
+  auto job = Started();
+  for (int64_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(job->Write({"t", "id", "v"}, {{kInsert, {String("one"), Int(i), Int(1)}}}).ToString(), "ok");
+    ASSERT_EQ(job->Write({"t", "id"}, {{kInsert, {String("two"), Int(i)}}}).ToString(), "ok");
+  }
+  ASSERT_EQ(job->Checkpoint().ToString(), "ok");
+  job.reset();
+  const std::string writes =
+      "SELECT relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables WHERE relname <> 'weir_markers' "
+      "ORDER BY 1";
+  const Lines expected = {"one|100", "two|100"};
+  // Sessions tell their counts when they end.
+  for (int i = 0; i < 100 && world_.Query(writes) != expected; ++i) world_.Query("SELECT pg_sleep(0.02)");
+  EXPECT_EQ(world_.Query(writes), expected);
+  EXPECT_EQ(world_.Query("SELECT count(*) FROM weir_markers"), Lines{"1"});
+}
+
 TEST_F(PostgresTablesTest, case_H43_NumbersWithExponentsArriveExactly) {
   world_.Run("CREATE TABLE one (id int PRIMARY KEY, amt numeric(20,8), i int8)");
   const auto job = Started({{"dead-letter-table", Text("dead")}});

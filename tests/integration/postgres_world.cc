@@ -175,6 +175,12 @@ Status PostgresJob::Watermark(operators::EventTime time, size_t subtask) {
   return subtasks_[subtask]->writer->ProcessWatermark({time});
 }
 
+Status PostgresJob::Pause(size_t subtask) {
+  const Status status = subtasks_[subtask]->writer->Flush();
+  world_.workers().RunAll();
+  return status;
+}
+
 Result<std::vector<checkpoint::Committable>> PostgresJob::Seal() {
   std::vector<checkpoint::Committable> sealed;
   for (const auto& subtask : subtasks_) {

@@ -130,6 +130,8 @@ class PostgresJob {
   Status Start();
   Status Write(const std::vector<std::string>& columns, const std::vector<TestRow>& rows, size_t subtask = 0);
   Status Watermark(operators::EventTime time, size_t subtask = 0);
+  // Nothing more comes for now; what the writer began is done.
+  Status Pause(size_t subtask = 0);
   // A barrier; answers what is sealed.
   Result<std::vector<checkpoint::Committable>> Seal();
   // A barrier, and what is sealed is applied as the next checkpoint.

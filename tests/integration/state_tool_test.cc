@@ -69,7 +69,7 @@ class StateToolTest : public testing::Test {
   JobFolder folder_;
 };
 
-TEST_F(StateToolTest, ExportIsOneLineOfJsonForEachEntry) {
+TEST_F(StateToolTest, B51_ExportIsOneLineOfJsonForEachEntry) {
   RunToFirstSavepoint();
   const auto before = ContentOf("sp");
   const Ended groups = State({"export", Path("sp"), "--operator", "counts", "--state", "groups"});
@@ -111,7 +111,7 @@ TEST_F(StateToolTest, DiffSaysWhatAGoingOnWouldDoOtherwise) {
   EXPECT_EQ(State({"diff", Path("sp"), Path("nothing")}).code, kBadUsage);
 }
 
-TEST_F(StateToolTest, AnOffsetThatWasSetIsWhereTheJobGoesOn) {
+TEST_F(StateToolTest, B51_AnOffsetThatWasSetIsWhereTheJobGoesOn) {
   RunToFirstSavepoint();
   const auto before = ContentOf("sp");
   const std::string split = Path("in/a.jsonl");
@@ -140,7 +140,7 @@ TEST_F(StateToolTest, AnOffsetThatWasSetIsWhereTheJobGoesOn) {
   ExpectSays(refused.output, {"--rewind="});
 }
 
-TEST_F(StateToolTest, APartitionOfKafkaGoesOnAtAnOffsetByNumber) {
+TEST_F(StateToolTest, B51_Weakness_m_APartitionOfKafkaGoesOnAtAnOffsetByNumber) {
   const auto world = kafka_test::NewRealWorld();
   const std::string topic = world->NewName("in");
   ASSERT_TRUE(world->CreateTopic(topic, 2).ok());

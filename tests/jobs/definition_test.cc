@@ -268,7 +268,7 @@ TEST_F(DefinitionTest, AppliesOverridesBeforeTheChecks) {
       }));
 }
 
-TEST_F(DefinitionTest, NeverPrintsWhatAReferenceHolds) {
+TEST_F(DefinitionTest, B46_NeverPrintsWhatAReferenceHolds) {
   overrides_ = {{"sources.in.password", "${PASSWORD}"}, {"sources.in.start", "${PASSWORD}"}};
   for (const std::string& line : Problems(kJson)) EXPECT_EQ(line.find("wrong password"), std::string::npos) << line;
   EXPECT_FALSE(Problems(kJson).empty());

@@ -90,6 +90,21 @@ TEST_P(SequenceTest, B12_ARedeliveredVersionNeverFollowsANewerOne) {
   }
 }
 
+TEST_P(SequenceTest, Weakness_j_AnOldVersionIsStaleAtAnyAge) {
+  OperatorTestHarness harness = Make();
+  constexpr int64_t kYearNs = 365LL * 24 * 3'600 * 1'000'000'000;
+  ASSERT_TRUE(harness.Process({R"({"k": 1, "v": "old", "@time": 1})"}).ok());
+  ASSERT_TRUE(harness.Process({"{\"k\": 1, \"v\": \"new\", \"@time\": " + std::to_string(kYearNs) + "}"}).ok());
+  ASSERT_TRUE(harness.ProcessWatermark(At(kYearNs)).ok());
+  EXPECT_EQ(harness.Take(), (Rows{R"(+I {"k":1,"v":"old"})", R"(+I {"k":1,"v":"new"})"}));
+  // Nothing is remembered of the key: what the watermark has passed is enough. Also a version that was never here.
+  EXPECT_EQ(harness.StateEntries(kRowsState), 0U);
+  ASSERT_TRUE(harness.Process({R"({"k": 1, "v": "old", "@time": 1})", R"({"k": 1, "v": "between", "@time": 2})"}).ok());
+  ASSERT_TRUE(harness.ProcessWatermark(At(2 * kYearNs)).ok());
+  EXPECT_EQ(harness.Take(), Rows{});
+  EXPECT_EQ(harness.NamedMetric("rows_stale"), 2);
+}
+
 TEST_P(SequenceTest, B23_WhatWaitsSurvivesAndLeavesOnce) {
   OperatorTestHarness harness = Make();
   Rows expected;

@@ -87,7 +87,7 @@ class AvroTest : public ChangefeedTest {
   int asked_ = 0;
 };
 
-TEST_F(AvroTest, B48_WrappedWithDiff) {
+TEST_F(AvroTest, B48_Weakness_m_WrappedWithDiff) {
   Open({{"metadata", RawObject({{"table", RawText("t")}, {"key", RawText("k")}, {"updated", RawText("u")}})}});
   const std::string key = Key(7);
   for (int i = 0; i < 3; ++i) {

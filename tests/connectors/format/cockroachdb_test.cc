@@ -100,7 +100,7 @@ TEST_F(CockroachdbTest, ShowsUpdatedAndTheKeyAsColumns) {
   EXPECT_EQ(output_.rows, (std::vector<std::string>{R"(+U {"ts":"17.0000000002","k":[1, "a"],"p":3,"id":1})"}));
 }
 
-TEST_F(CockroachdbTest, WithoutUpdatedTheTimeIsTheMvccTimestampThenTheRecords) {
+TEST_F(CockroachdbTest, B48_WithoutUpdatedTheTimeIsTheMvccTimestampThenTheRecords) {
   ASSERT_TRUE(Read(R"({"after": {"id": 1}, "updated": "5.0000000001", "mvcc_timestamp": "4.0000000000"})").ok());
   ASSERT_TRUE(Read(R"({"after": {"id": 1}, "updated": null, "mvcc_timestamp": "4.0000000002"})").ok());
   const RawRecord neither{.topic = "t", .timestamp_ms = 3, .value = R"({"after": {"id": 1}})"};

@@ -91,7 +91,7 @@ TEST_F(OutputWriterTest, ControlComesBehindThePartialBatches) {
   EXPECT_EQ(second.back().first, "control");
 }
 
-TEST_F(OutputWriterTest, APartialBatchDoesNotWaitForEver) {
+TEST_F(OutputWriterTest, B15_APartialBatchDoesNotWaitForEver) {
   Channel* one = NewChannel();
   Channel* two = NewChannel();
   OutputWriter writer({{"op", "", Partitioning::kHash, {one, two}}}, kGroups);
