@@ -120,7 +120,7 @@ TEST_P(PostgresMergeTest, B37_EachBranchOfAThreeWayMergeForEachType) {
   }
 }
 
-TEST_P(PostgresMergeTest, B37_BothChangesAreKeptAndTheFallbackDecidesOnTheRest) {
+TEST_P(PostgresMergeTest, B37_B38_BothChangesAreKeptAndTheFallbackDecidesOnTheRest) {
   const auto before = [](int64_t id) { return TestRow{kBefore, {Int(id), Int(1), Int(1)}}; };
   const auto after = [](int64_t id, int64_t a, int64_t b) {
     return TestRow{kAfter, {Int(id), Int(a), Int(b)}, {9, 0}};
@@ -188,7 +188,8 @@ TEST_P(PostgresMergeTest, B37_WithoutAnOldImageARowThatDiffersIsAConflict) {
                 .ToString(),
             "ok");
   EXPECT_EQ(One(), (Lines{"1|1|2", "2|1|1", "3|1|2"}));
-  EXPECT_EQ(Dead(), (Lines{"(id)=(2)|conflict|conflict: the target's row has other values in b; table public.one"}));
+  EXPECT_EQ(Dead(), (Lines{"(id)=(2)|conflict|conflict: the target's row has other values in b, and it has no old "
+                           "image to tell its changes (changefeeds WITH diff have one); table public.one"}));
 }
 
 TEST_P(PostgresMergeTest, B37_DeletionsAndRowsThatAreMissing) {
@@ -268,7 +269,7 @@ TEST_P(PostgresMergeTest, B37_ManyRowsNeedFewStatements) {
   EXPECT_EQ(Counts(*job), "5000 5000 0 0 0");
 }
 
-TEST_P(PostgresMergeTest, B37_ARowThatTheServerRefusesIsFoundAmongMergedOnes) {
+TEST_P(PostgresMergeTest, B37_B38_ARowThatTheServerRefusesIsFoundAmongMergedOnes) {
   world_.Run(
       "CREATE TABLE one (id int PRIMARY KEY, a int CHECK (a < 1000), b int);"
       "INSERT INTO one SELECT n, n, n FROM generate_series(0, 99) n; UPDATE one SET a = 7 WHERE id = 40");
