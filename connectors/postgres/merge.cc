@@ -105,8 +105,11 @@ void PostgresMerge::TakeMoved(Row& row, const std::string& clashes, Compared& co
   const std::string unmerged = Unmerged(row, clashes);
   const bool overwrites = target_.rules.conflict_end() == PostgresOnConflict::kOverwrite;
   if (!unmerged.empty() && !overwrites) {
-    compared.conflicts.push_back({&row, "conflict: the target's row has other values in " + unmerged +
-                                            (row.before_columns.empty() ? "" : " than before the change")});
+    compared.conflicts.push_back(
+        {&row, "conflict: the target's row has other values in " + unmerged +
+                   (row.before_columns.empty()
+                        ? ", and it has no old image to tell its changes (changefeeds WITH diff have one)"
+                        : " than before the change")});
     return;
   }
   if (!row.deletes) row.as = Row::As::kMerge;

@@ -50,7 +50,7 @@ Status WriteInTransaction(PostgresSession& session, const PostgresPolicies& poli
       again.CountInto(*transaction.metrics);
     }
     if (dead_letters.written() > 0) {
-      LogWarning(std::to_string(dead_letters.written()) + " rows that PostgreSQL refuses are in table " +
+      LogWarning(std::to_string(dead_letters.written()) + " rows that can't be written are in table " +
                  policies.dead_letters->ToString());
     }
     return {};

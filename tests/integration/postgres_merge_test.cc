@@ -27,55 +27,61 @@ struct TypeCase {
   const char* x_too;
 };
 
+constexpr TypeCase kTypes[] = {
+    {"numeric", "1.0", "2", "3", "1.00"},
+    {"numeric(10,2)", "1.004", "2", "3", "1"},
+    {"text", "a", "b", "c", "a"},
+    {"varchar(3)", "a", "b", "c", "a"},
+    {"boolean[]", "{t}", "{f}", "{t,f}", "{true}"},
+    {"int[]", "{1,2}", "{1,3}", "{}", "{ 1, 2 }"},
+    {"jsonb", R"({"a": 1, "b": [2]})", "null", R"({"b": [2]})", R"({"b":[2.0], "a":1})"},
+    {"json", R"({"a": 1, "b": [2]})", "null", R"({"b": [2]})", R"({"b":[2.0], "a":1})"},
+    {"json[]", R"({"{\"a\":1}"})", "{null}", "{}", R"({"{ \"a\": 1 }"})"},
+    {"timestamptz(0)", "2026-01-02 03:04:05.4+00", "2026-01-02 03:04:06+00", "infinity", "2026-01-02 05:04:05+02"},
+    {"double precision", "NaN", "0.1", "1e308", "nan"},
+    {"uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "00000000-0000-0000-0000-000000000000",
+     "10000000-0000-0000-0000-000000000000", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"},
+    {"bytea", "\\x00ff", "\\x", "\\x01", "\\x00FF"},
+    {"point", "(1,2)", "(1,3)", "(0,0)", "1,2"},
+    {"xml", "<a/>", "<b/>", "<c/>", "<a/>"},
+    {"interval", "1 day", "2 days", "3 days", "24 hours"},
+};
+
+constexpr const char* kAbsent = "absent";
+
+// Old value, the target's, the new one, and what the target has afterwards: no text is NULL; "!": in conflict.
+std::vector<std::array<const char*, 4>> CasesOf(const TypeCase& type) {
+  const char* const x = type.x;
+  const char* const y = type.y;
+  const char* const z = type.z;
+  return {{x, x, y, y},
+          {x, y, x, y},
+          {x, y, y, y},
+          {x, y, z, "!"},
+          {x, x, x, x},
+          {x, type.x_too, y, y},
+          {type.x_too, x, y, y},
+          {x, y, type.x_too, y},
+          {nullptr, nullptr, y, y},
+          {x, x, nullptr, nullptr},
+          {x, nullptr, x, nullptr},
+          {x, nullptr, nullptr, nullptr},
+          {x, nullptr, y, "!"},
+          {nullptr, y, z, "!"},
+          {nullptr, y, nullptr, y},
+          {x, y, nullptr, "!"},
+          {kAbsent, nullptr, y, y},
+          {kAbsent, x, y, "!"},
+          {kAbsent, y, y, y},
+          {kAbsent, x, nullptr, "!"},
+          {x, y, kAbsent, y},
+          {kAbsent, y, kAbsent, y}};
+}
+
 TEST_P(PostgresMergeTest, B37_EachBranchOfAThreeWayMergeForEachType) {
-  constexpr TypeCase kTypes[] = {
-      {"numeric", "1.0", "2", "3", "1.00"},
-      {"numeric(10,2)", "1.004", "2", "3", "1"},
-      {"text", "a", "b", "c", "a"},
-      {"varchar(3)", "a", "b", "c", "a"},
-      {"boolean[]", "{t}", "{f}", "{t,f}", "{true}"},
-      {"int[]", "{1,2}", "{1,3}", "{}", "{ 1, 2 }"},
-      {"jsonb", R"({"a": 1, "b": [2]})", "null", R"({"b": [2]})", R"({"b":[2.0], "a":1})"},
-      {"json", R"({"a": 1, "b": [2]})", "null", R"({"b": [2]})", R"({"b":[2.0], "a":1})"},
-      {"json[]", R"({"{\"a\":1}"})", "{null}", "{}", R"({"{ \"a\": 1 }"})"},
-      {"timestamptz(0)", "2026-01-02 03:04:05.4+00", "2026-01-02 03:04:06+00", "infinity", "2026-01-02 05:04:05+02"},
-      {"double precision", "NaN", "0.1", "1e308", "nan"},
-      {"uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "00000000-0000-0000-0000-000000000000",
-       "10000000-0000-0000-0000-000000000000", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"},
-      {"bytea", "\\x00ff", "\\x", "\\x01", "\\x00FF"},
-      {"point", "(1,2)", "(1,3)", "(0,0)", "1,2"},
-      {"xml", "<a/>", "<b/>", "<c/>", "<a/>"},
-      {"interval", "1 day", "2 days", "3 days", "24 hours"},
-  };
-  constexpr const char* kAbsent = "absent";
   for (const TypeCase& type : kTypes) {
     SCOPED_TRACE(type.type);
-    const char* const x = type.x;
-    const char* const y = type.y;
-    const char* const z = type.z;
-    // Old value, the target's, the new one, and what the target has afterwards: no text is NULL; "!": in conflict.
-    const std::vector<std::array<const char*, 4>> cases = {{x, x, y, y},
-                                                           {x, y, x, y},
-                                                           {x, y, y, y},
-                                                           {x, y, z, "!"},
-                                                           {x, x, x, x},
-                                                           {x, type.x_too, y, y},
-                                                           {type.x_too, x, y, y},
-                                                           {x, y, type.x_too, y},
-                                                           {nullptr, nullptr, y, y},
-                                                           {x, x, nullptr, nullptr},
-                                                           {x, nullptr, x, nullptr},
-                                                           {x, nullptr, nullptr, nullptr},
-                                                           {x, nullptr, y, "!"},
-                                                           {nullptr, y, z, "!"},
-                                                           {nullptr, y, nullptr, y},
-                                                           {x, y, nullptr, "!"},
-                                                           {kAbsent, nullptr, y, y},
-                                                           {kAbsent, x, y, "!"},
-                                                           {kAbsent, y, y, y},
-                                                           {kAbsent, x, nullptr, "!"},
-                                                           {x, y, kAbsent, y},
-                                                           {kAbsent, y, kAbsent, y}};
+    const auto cases = CasesOf(type);
     world_.Run(std::string("DROP TABLE IF EXISTS one, expected, dead; CREATE TABLE one (id int PRIMARY KEY, v ") +
                type.type + "); CREATE TABLE expected (id int, v " + type.type + ")");
     std::vector<TestRow> rows;
@@ -114,7 +120,7 @@ TEST_P(PostgresMergeTest, B37_EachBranchOfAThreeWayMergeForEachType) {
   }
 }
 
-TEST_P(PostgresMergeTest, B37_BothChangesAreKeptAndTheFallbackDecidesOnTheRest) {
+TEST_P(PostgresMergeTest, B37_B38_BothChangesAreKeptAndTheFallbackDecidesOnTheRest) {
   const auto before = [](int64_t id) { return TestRow{kBefore, {Int(id), Int(1), Int(1)}}; };
   const auto after = [](int64_t id, int64_t a, int64_t b) {
     return TestRow{kAfter, {Int(id), Int(a), Int(b)}, {9, 0}};
@@ -182,7 +188,8 @@ TEST_P(PostgresMergeTest, B37_WithoutAnOldImageARowThatDiffersIsAConflict) {
                 .ToString(),
             "ok");
   EXPECT_EQ(One(), (Lines{"1|1|2", "2|1|1", "3|1|2"}));
-  EXPECT_EQ(Dead(), (Lines{"(id)=(2)|conflict|conflict: the target's row has other values in b; table public.one"}));
+  EXPECT_EQ(Dead(), (Lines{"(id)=(2)|conflict|conflict: the target's row has other values in b, and it has no old "
+                           "image to tell its changes (changefeeds WITH diff have one); table public.one"}));
 }
 
 TEST_P(PostgresMergeTest, B37_DeletionsAndRowsThatAreMissing) {
@@ -262,7 +269,7 @@ TEST_P(PostgresMergeTest, B37_ManyRowsNeedFewStatements) {
   EXPECT_EQ(Counts(*job), "5000 5000 0 0 0");
 }
 
-TEST_P(PostgresMergeTest, B37_ARowThatTheServerRefusesIsFoundAmongMergedOnes) {
+TEST_P(PostgresMergeTest, B37_B38_ARowThatTheServerRefusesIsFoundAmongMergedOnes) {
   world_.Run(
       "CREATE TABLE one (id int PRIMARY KEY, a int CHECK (a < 1000), b int);"
       "INSERT INTO one SELECT n, n, n FROM generate_series(0, 99) n; UPDATE one SET a = 7 WHERE id = 40");
