@@ -63,7 +63,13 @@ Result<PostgresApply::Entry*> PostgresApply::Find(const SegmentRow& row) {
 }
 
 Status PostgresApply::Run(const ReadSegmentRows& read) {
-  if (work_.policies.ordering == PostgresOrdering::kForeignKeys) {
+  const bool ordered = work_.policies.ordering == PostgresOrdering::kForeignKeys;
+  if (ordered || work_.waiting.on()) {
+    WEIR_ASSIGN_OR_RETURN(std::vector<ForeignKey> keys, LoadForeignKeys(work_.session));
+    if (ordered) order_ = ForeignKeyOrder::Of(keys);
+    work_.waiting.UseForeignKeys(std::move(keys), order_.defers());
+  }
+  if (ordered) {
     WEIR_RETURN_IF_ERROR(RunOrdered(read));
   } else {
     WEIR_RETURN_IF_ERROR(read([this](const SegmentRow& row) { return AddInOrder(row); }));
@@ -87,8 +93,6 @@ Status PostgresApply::AddInOrder(const SegmentRow& row) {
 }
 
 Status PostgresApply::RunOrdered(const ReadSegmentRows& read) {
-  WEIR_ASSIGN_OR_RETURN(const std::vector<ForeignKey> keys, LoadForeignKeys(work_.session));
-  order_ = ForeignKeyOrder::Of(keys);
   if (order_.defers()) {
     const auto deferred = work_.session.ExecuteOne({"SET CONSTRAINTS ALL DEFERRED"});
     if (!deferred.has_value()) return deferred.error();
@@ -148,6 +152,7 @@ Status PostgresApply::Add(Entry& entry, const SegmentRow& row) {
 }
 
 Status PostgresApply::SetAside(Entry& entry, const SegmentRow& row) {
+  WEIR_RETURN_IF_ERROR(work_.waiting.Drop(row.place));
   if (entry.ignored) {
     ++entry.rows_ignored;
     return {};
@@ -180,8 +185,17 @@ void PostgresApply::CountInto(operators::NamedMetrics& metrics) const {
     count("upserts", entry.writer->counts().upserts);
     count("deletes", entry.writer->counts().deletes);
     count("conflicts", entry.writer->counts().conflicts);
+    if (work_.waiting.on()) count("rows_waited", entry.writer->counts().waiting);
     count("apply_errors", 0);
   }
+}
+
+uint64_t PostgresApply::rows() const {
+  uint64_t rows = 0;
+  for (const auto& [target, entry] : entries_) {
+    if (entry.writer != nullptr) rows += entry.writer->counts().upserts + entry.writer->counts().deletes;
+  }
+  return rows;
 }
 
 void PostgresApply::CountErrorInto(operators::NamedMetrics& metrics) const {

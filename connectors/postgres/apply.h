@@ -29,6 +29,7 @@ class PostgresApply {
   Status Run(const ReadSegmentRows& read);
   // By table: what was written since the start, once it is committed.
   void CountInto(operators::NamedMetrics& metrics) const;
+  uint64_t rows() const;  // that were written
   // The same for a transaction that failed at a table.
   void CountErrorInto(operators::NamedMetrics& metrics) const;
 

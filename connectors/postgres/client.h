@@ -49,7 +49,7 @@ struct PostgresParameter {
 
 // `sql` and what the parameters point to stay valid for the call.
 struct PostgresStatement {
-  std::string sql;
+  std::string sql = {};
   std::vector<PostgresParameter> parameters = {};
 };
 
@@ -68,6 +68,8 @@ struct PostgresRefusal {
   std::string column = {};
   std::string constraint = {};
 };
+
+inline constexpr char kPostgresForeignKeyViolation[] = "23503";
 
 class PostgresSession {
  public:

@@ -30,7 +30,8 @@ PostgresCommitter::PostgresCommitter(const PostgresSinkOptions& options, Postgre
       factory_(factory),
       context_(context),
       marker_name_{options.marker_schema, kPostgresMarkerTable},
-      markers_(marker_name_.Quoted()) {}
+      markers_(marker_name_.Quoted()),
+      waiting_(context.job, options_.policies, *context.clock) {}
 
 PostgresCommitter::~PostgresCommitter() = default;
 
@@ -93,22 +94,25 @@ Status PostgresCommitter::MakeMarkerTable() {
   if (there) return {};
   const Status made = Do("CREATE TABLE IF NOT EXISTS " + markers_ +
                          " (job text PRIMARY KEY, storage text, attempt text, number bigint, id text, owner uuid, "
-                         "backend integer, backend_start timestamptz, written timestamptz, frontier numeric(30,10))");
+                         "backend integer, backend_start timestamptz, written timestamptz, frontier numeric(30,10), "
+                         "newest numeric(30,10))");
   if (made.ok()) return {};
   const Result<bool> there_now = TableExists(*session_, marker_name_);
   return there_now.value_or(false) ? Status::Ok() : made.WithContext("table " + marker_name_.ToString());
 }
 
-Status PostgresCommitter::MakeFrontierColumn() {
+Status PostgresCommitter::MakeFrontierColumns() {
   WEIR_ASSIGN_OR_RETURN(const TargetTable table, LoadTargetTable(*session_, marker_name_));
-  has_frontier_ = table.Find("frontier").has_value();
-  if (has_frontier_ || !options_.frontier) return {};
+  const bool had_frontier = table.Find("frontier").has_value();
+  has_frontier_ = had_frontier && table.Find("newest").has_value();
+  if (has_frontier_ || (!options_.frontier && !had_frontier)) return {};
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(options_.fence_timeout).count();
-  const std::vector<PostgresStatement> statements = {
-      {"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"},
-      {"SET LOCAL lock_timeout = " + std::to_string(ms)},
-      {"ALTER TABLE " + markers_ + " ADD COLUMN IF NOT EXISTS frontier numeric(30,10)"},
-      {"COMMIT"}};
+  const std::vector<PostgresStatement> statements = {{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"},
+                                                     {"SET LOCAL lock_timeout = " + std::to_string(ms)},
+                                                     {"ALTER TABLE " + markers_ +
+                                                      " ADD COLUMN IF NOT EXISTS frontier numeric(30,10), "
+                                                      "ADD COLUMN IF NOT EXISTS newest numeric(30,10)"},
+                                                     {"COMMIT"}};
   const auto added = session_->Execute(statements);
   if (!added.has_value()) return added.error().WithContext("table " + marker_name_.ToString());
   has_frontier_ = true;
@@ -165,7 +169,7 @@ Status PostgresCommitter::Fence() {
       const Status taken = TakeRow();
       constexpr char kLockNotAvailable[] = "55P03";
       const std::string state = session_->refusal().sqlstate;
-      if (taken.ok()) return MakeFrontierColumn();
+      if (taken.ok()) return MakeFrontierColumns();
       if (state != kLockNotAvailable) return taken;
       WEIR_RETURN_IF_ERROR(Do("ROLLBACK"));
       if (i == kFenceTries) {
@@ -192,10 +196,10 @@ Status PostgresCommitter::Apply(const Marker& marker, std::span<const Committabl
 Status PostgresCommitter::Transact(const Marker& marker, std::span<const Committable> committables) {
   if (session_ == nullptr || owner_.empty()) return Status::Unavailable("the session to PostgreSQL was lost");
   const Status status =
-      WriteInTransaction(*session_, options_.policies,
+      WriteInTransaction(*session_, options_.policies, waiting_,
                          {.begin = [&] { return ChangeMarker(marker); },
                           .read = [&](const TakeSegmentRow& take) { return ReadSegments(committables, take); },
-                          .end = [this] { return RaiseFrontier(); },
+                          .end = [this] { return ShowFrontier(); },
                           .metrics = context_.metrics});
   if (!status.ok()) session_ = nullptr;
   return status;
@@ -204,10 +208,12 @@ Status PostgresCommitter::Transact(const Marker& marker, std::span<const Committ
 Status PostgresCommitter::ReadSegments(std::span<const Committable> committables, const TakeSegmentRow& take) {
   // An older segment of a writer may be among them, of a checkpoint that was given up.
   std::map<std::pair<std::string, uint64_t>, operators::EventTime> newest;  // by sink and subtask
+  newest_ = operators::EventTime::Min();
   for (const Committable& segment : committables) {
     const auto take_of_sink = [&](const SegmentRow& row) {
       SegmentRow of_sink = row;
       of_sink.uid = segment.uid;
+      newest_ = std::max(newest_, row.time);
       return take(of_sink);
     };
     std::optional<SegmentFrontier> frontier;
@@ -223,14 +229,26 @@ Status PostgresCommitter::ReadSegments(std::span<const Committable> committables
   return {};
 }
 
-Status PostgresCommitter::RaiseFrontier() {
-  if (!frontier_.has_value() || !has_frontier_) return {};
-  std::string time;
-  AppendHlc(*frontier_, time);
-  const auto raised = session_->ExecuteOne(
-      {.sql = "UPDATE " + markers_ + " SET frontier = greatest(frontier, $2::numeric) WHERE job = $1",
-       .parameters = {PostgresParameter::Text(context_.job), PostgresParameter::Text(time)}});
-  return raised.has_value() ? Status::Ok() : raised.error();
+// Rows without a time say nothing. What another storage has written counts: it is in the target.
+Status PostgresCommitter::ShowFrontier() {
+  if (!has_frontier_) return {};
+  std::string frontier;
+  std::string newest;
+  PostgresStatement statement{.parameters = {PostgresParameter::Text(context_.job), {}, {}}};
+  if (frontier_.has_value()) {
+    AppendHlc(*frontier_, frontier);
+    statement.parameters[1].text = frontier;
+  }
+  if (newest_ != operators::EventTime::Min()) {
+    AppendHlc(newest_, newest);
+    statement.parameters[2].text = newest;
+  }
+  const std::string all_went = waiting_.waiting() > 0 ? "false AND " : "";
+  statement.sql = "UPDATE " + markers_ + " SET frontier = CASE WHEN " + all_went +
+                  "coalesce(greatest(newest, $3::numeric) <= greatest(frontier, $2::numeric), true) "
+                  "THEN greatest(frontier, $2::numeric) END, newest = greatest(newest, $3::numeric) WHERE job = $1";
+  const auto done = session_->ExecuteOne(std::move(statement));
+  return done.has_value() ? Status::Ok() : done.error();
 }
 
 Status PostgresCommitter::ChangeMarker(const Marker& marker) {

@@ -8,15 +8,6 @@ namespace {
 
 constexpr char kSweptMax[] = "1000";
 
-std::string Literal(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') quoted += c;
-    quoted += c;
-  }
-  return quoted + "'";
-}
-
 // "ROW(d.version[1]::bigint)": texts as what they stand for.
 std::string Version(const TargetTable& table, const PostgresTarget& target, const std::string& of) {
   std::string sql = "ROW(";
@@ -57,7 +48,7 @@ Status PostgresDeletedKeys::Sweep() {
 std::string PostgresDeletedKeys::DeletedSql(const TargetTable& table, const PostgresTarget& target,
                                             std::span<const size_t> columns) const {
   return "EXISTS (SELECT FROM " + policies_.deleted_keys->Quoted() +
-         " AS x WHERE x.target = " + Literal(table.name.ToString()) + " AND x.key = jsonb_build_array(" +
+         " AS x WHERE x.target = " + QuotedLiteral(table.name.ToString()) + " AND x.key = jsonb_build_array(" +
          ValuesSql(table, target, columns, target.key) + ") AND " + Version(table, target, "x") + " >= ROW(" +
          ValuesSql(table, target, columns, target.versions()) + "))";
 }
@@ -73,7 +64,7 @@ std::string PostgresDeletedKeys::RememberSql(const TargetTable& table, const Pos
   }
   return "INSERT INTO " + policies_.deleted_keys->Quoted() +
          " AS x (target, key, version, at) SELECT DISTINCT ON (d.key) d.target, d.key, d.version, now() FROM (SELECT " +
-         Literal(table.name.ToString()) + " AS target, jsonb_build_array(" + key + ") AS key, ARRAY[" + version +
+         QuotedLiteral(table.name.ToString()) + " AS target, jsonb_build_array(" + key + ") AS key, ARRAY[" + version +
          "] AS version FROM (" + RowsSql(table, target, columns) + ") AS d) AS d ORDER BY d.key, " +
          Version(table, target, "d") +
          " DESC ON CONFLICT (target, key) DO UPDATE SET version = EXCLUDED.version, at = EXCLUDED.at WHERE " +

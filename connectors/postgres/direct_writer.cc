@@ -24,6 +24,7 @@ PostgresDirectWriter::~PostgresDirectWriter() = default;
 Status PostgresDirectWriter::Open(operators::WriterContext& context) {
   uid_ = context.uid;
   if (context.metrics != nullptr) metrics_ = &context.metrics->named;
+  waiting_rows_ = std::make_unique<PostgresWaitingRows>(context.job, options_.policies, *context.clock);
   done_ = std::make_unique<Mailbox<Done>>(*context.wakeup);
   worker_ = context.workers->NewWorker("postgres-" + std::to_string(context.subtask));
   return {};
@@ -54,19 +55,20 @@ Status PostgresDirectWriter::Write(operators::Batch batch) {
 Status PostgresDirectWriter::Flush() {
   TakeResults();
   WEIR_RETURN_IF_ERROR(failure_);
-  if (waiting_ == 0) Submit();
+  if (waiting_ == 0 && !text_.empty()) Submit();
   return {};
 }
 
 Result<bool> PostgresDirectWriter::ReadyForBarrier() {
   TakeResults();
   WEIR_RETURN_IF_ERROR(failure_);
-  Submit();
+  // Rows of another writer may be what they wait for.
+  const bool tries_again = waiting_rows_->on() && !std::exchange(tried_again_, true);
+  if (!text_.empty() || tries_again) Submit();
   return waiting_ == 0;
 }
 
 void PostgresDirectWriter::Submit() {
-  if (text_.empty()) return;
   frames_.Restart();
   waiting_bytes_ += text_.size();
   ++waiting_;
@@ -102,7 +104,8 @@ Status PostgresDirectWriter::TryWriteRows(const std::string& frames) {
       return take(ours);
     });
   };
-  return WriteInTransaction(*session_, options_.policies, {.begin = begin, .read = read, .metrics = metrics_});
+  return WriteInTransaction(*session_, options_.policies, *waiting_rows_,
+                            {.begin = begin, .read = read, .metrics = metrics_});
 }
 
 }  // namespace weir::connectors

@@ -12,6 +12,7 @@
 #include "connectors/postgres/client.h"
 #include "connectors/postgres/options.h"
 #include "connectors/postgres/row_frames.h"
+#include "connectors/postgres/waiting_rows.h"
 #include "operators/sink.h"
 
 namespace weir::connectors {
@@ -27,6 +28,7 @@ class PostgresDirectWriter final : public operators::SinkWriter {
   Status Flush() override;
   Result<bool> ReadyForBarrier() override;
   Result<std::vector<checkpoint::Committable>> PrepareCommit(CheckpointId) override {
+    tried_again_ = false;
     return std::vector<checkpoint::Committable>();
   }
 
@@ -52,12 +54,14 @@ class PostgresDirectWriter final : public operators::SinkWriter {
   PostgresRowFrames frames_;
   std::string text_;  // frames that are not on their way
   size_t waiting_bytes_ = 0;
-  size_t waiting_ = 0;  // pieces with the Worker
-  Status failure_;      // the first
+  size_t waiting_ = 0;        // pieces with the Worker
+  Status failure_;            // the first
+  bool tried_again_ = false;  // at this barrier, what waits for its parents
 
-  std::unique_ptr<PostgresSession> session_;  // the Worker's only
-  std::unique_ptr<Mailbox<Done>> done_;       // synchronises itself
-  std::unique_ptr<Worker> worker_;            // last: its jobs use what is above
+  std::unique_ptr<PostgresSession> session_;           // the Worker's only
+  std::unique_ptr<PostgresWaitingRows> waiting_rows_;  // the same
+  std::unique_ptr<Mailbox<Done>> done_;                // synchronises itself
+  std::unique_ptr<Worker> worker_;                     // last: its jobs use what is above
 };
 
 }  // namespace weir::connectors

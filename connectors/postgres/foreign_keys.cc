@@ -84,10 +84,14 @@ Result<std::vector<ForeignKey>> LoadForeignKeys(PostgresSession& session) {
       const PostgresAnswer answer,
       session.ExecuteOne(
           {"SELECT k.oid::text, cn.nspname || '.' || c.relname, pn.nspname || '.' || p.relname, a.attname, "
-           "k.condeferrable, a.attnotnull FROM pg_constraint k "
+           "k.condeferrable, a.attnotnull, b.attname, k.conname, k.confdeltype IN ('a', 'r'), "
+           "EXISTS (SELECT FROM pg_constraint o WHERE o.oid = k.conparentid AND o.conrelid = k.conrelid), "
+           "format('%I.%I', cn.nspname, c.relname), format('%I.%I', pn.nspname, p.relname) FROM pg_constraint k "
            "JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace cn ON cn.oid = c.relnamespace "
            "JOIN pg_class p ON p.oid = k.confrelid JOIN pg_namespace pn ON pn.oid = p.relnamespace "
-           "JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey) "
+           "CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS u(child, parent) "
+           "JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.child "
+           "JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = u.parent "
            "WHERE k.contype = 'f' ORDER BY k.oid, a.attnum"}));
   std::vector<ForeignKey> keys;
   std::string newest;
@@ -95,8 +99,16 @@ Result<std::vector<ForeignKey>> LoadForeignKeys(PostgresSession& session) {
     const auto text = [&](size_t i) { return row[i].value_or(std::string()); };
     if (keys.empty() || text(0) != newest) {
       newest = text(0);
-      keys.push_back({.child = text(1), .parent = text(2), .deferrable = text(4) == "t"});
+      keys.push_back({.child = text(1),
+                      .parent = text(2),
+                      .deferrable = text(4) == "t",
+                      .name = text(7),
+                      .child_sql = text(10),
+                      .parent_sql = text(11),
+                      .keeps_parent = text(8) == "t",
+                      .of_partition = text(9) == "t"});
     }
+    keys.back().columns.emplace_back(text(3), text(6));
     if (text(5) == "f") keys.back().nullable_columns.push_back(text(3));
   }
   return keys;

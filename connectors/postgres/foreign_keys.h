@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -17,6 +18,12 @@ struct ForeignKey {
   std::string parent;                              // is referred to
   std::vector<std::string> nullable_columns = {};  // of the child: with a NULL there the constraint says nothing
   bool deferrable = false;
+  std::string name = {};
+  std::vector<std::pair<std::string, std::string>> columns = {};  // of the child, of the parent
+  std::string child_sql = {};                                     // quoted
+  std::string parent_sql = {};
+  bool keeps_parent = false;  // a parent that has children can't be deleted
+  bool of_partition = false;  // stands for another one, whose parent is partitioned
 };
 
 class ForeignKeyOrder {

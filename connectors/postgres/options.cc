@@ -92,6 +92,14 @@ std::vector<OptionSpec> PostgresTablesOptionSpecs() {
               "that refer to them, then what is deleted, the other way round. arrival: as the rows come. Default: "
               "foreign-keys with table-column, otherwise arrival. The same for all sinks of a job on one database.",
        .choices = {"foreign-keys", "arrival"}},
+      {.name = "on-missing-parent",
+       .type = OptionType::kEnum,
+       .default_text = "fail",
+       .doc =
+           "What to do with a row that a foreign key refuses. fail: as with other rows that the server refuses. "
+           "wait, with mode upsert: it waits in table weir_waiting, beside weir_markers, and is tried again by later "
+           "transactions. The same for all sinks of a job on one database.",
+       .choices = {"fail", "wait"}},
       {.name = "deleted-retention",
        .type = OptionType::kDuration,
        .doc = "How long table weir_deleted, beside weir_markers, remembers keys that were deleted by a row with a "
@@ -225,6 +233,7 @@ void CheckCompany(const Options& options, Problems& problems) {
     problems.push_back({options.PathOf("dead-letter-table"), "", "a table's name",
                         "dead-letter-table is needed with on-missing-table dead-letter"});
   }
+  if (options.String("on-missing-parent") == "wait") needs("on-missing-parent", upsert, "mode upsert");
   const bool extras = options.String("unknown-columns") == "extras";
   if (extras && !options.Has("extras-column")) {
     problems.push_back({options.PathOf("extras-column"), "", "a column's name",
@@ -253,6 +262,9 @@ PostgresPolicies ParsePolicies(const Options& options) {
   if (retention_ms > 0) {
     policies.deleted_retention_ms = retention_ms;
     policies.deleted_keys = PostgresTableName{options.String("marker-schema"), kPostgresDeletedTable};
+  }
+  if (options.String("on-missing-parent") == "wait") {
+    policies.waiting = PostgresTableName{options.String("marker-schema"), kPostgresWaitingTable};
   }
   const bool by_keys =
       options.Has("ordering") ? options.String("ordering") == "foreign-keys" : options.Has("table-column");

@@ -47,6 +47,7 @@ struct PostgresTarget {
 };
 
 inline constexpr char kPostgresDeletedTable[] = "weir_deleted";
+inline constexpr char kPostgresWaitingTable[] = "weir_waiting";
 
 enum class PostgresUnknownColumns : uint8_t { kFail, kIgnore, kExtras };
 enum class PostgresMissingTable : uint8_t { kFail, kDeadLetter, kIgnore };
@@ -60,6 +61,7 @@ struct PostgresPolicies {
   std::optional<PostgresTableName> dead_letters{};  // nothing: a row that the server refuses stops the job
   std::optional<PostgresTableName> deleted_keys{};  // nothing: deletions leave no trace
   int64_t deleted_retention_ms = 0;
+  std::optional<PostgresTableName> waiting{};  // nothing: a row that a foreign key refuses is refused as others are
   PostgresMissingTable missing_table = PostgresMissingTable::kFail;
   PostgresOrdering ordering = PostgresOrdering::kArrival;  // of the rows of a transaction
 };

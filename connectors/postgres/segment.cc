@@ -296,6 +296,22 @@ Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t 
   return {};
 }
 
+void AppendWholeSegmentRow(std::string& out, const SegmentRow& row) {
+  AppendSegmentTarget(out, row.target);
+  AppendSegmentColumns(out, row.columns);
+  AppendSegmentTime(out, row.time);
+  out += 'R';
+  AppendVarint(out, static_cast<uint64_t>(row.kind));
+  for (const SegmentValue& value : row.values) {
+    if (!value.text.has_value()) {
+      AppendVarint(out, value.absent ? 0 : 1);
+      continue;
+    }
+    AppendVarint(out, 2 * value.text->size() + (value.json ? 3 : 2));
+    out += *value.text;
+  }
+}
+
 void AppendPostgresSegmentEnd(std::string& out) { out += 'S'; }
 
 Status ReadPostgresRows(std::string_view frames, const TakeSegmentRow& take) {

@@ -72,7 +72,11 @@ struct SegmentRow {
   std::span<const SegmentValue> values;  // one for each column
   operators::EventTime time{};
   std::string_view uid = {};  // of the sink, where whoever reads knows it
+  int64_t place = 0;          // among rows that wait for their parents (waiting_rows.h); 0: it is not one of them
+  bool replaces = false;      // of such a row: nothing of what was there before stays
 };
+// The row with all that it needs in front, to be read by itself.
+void AppendWholeSegmentRow(std::string& out, const SegmentRow& row);
 using TakeSegmentRow = std::function<Status(const SegmentRow& row)>;
 
 // Gives the rows of the file `path` to `take` in order; what they point to is valid during the call. Stops at its first

@@ -36,6 +36,7 @@ class PostgresSink final : public operators::Sink {
             {"fence-timeout", std::to_string(options_.fence_timeout.count())},
             {"marker-schema", options_.marker_schema},
             {"ordering", std::to_string(static_cast<int>(policies.ordering))},
+            {"on-missing-parent", policies.waiting.has_value() ? "wait" : "fail"},
             {"on-missing-table", std::to_string(static_cast<int>(policies.missing_table))},
             {"deleted-retention", std::to_string(policies.deleted_retention_ms)},
             {"unknown-columns", std::to_string(static_cast<int>(policies.unknown_columns))},

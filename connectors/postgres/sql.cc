@@ -201,17 +201,27 @@ Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name
   return answer.rows.at(0).at(0) == "t";
 }
 
-std::string RowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+std::string QuotedLiteral(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') quoted += c;
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
+std::string RowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                    bool numbered) {
   std::string sql = "SELECT ";
   AppendJoined(sql, columns.size(), ", ", [&](size_t i) {
     const std::string number = std::to_string(i);
     return ValueSql(table.columns[columns[i]], target, number) + " AS c" + number;
   });
-  sql += " FROM unnest(";
+  sql += numbered ? ", r.o FROM unnest(" : " FROM unnest(";
   AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "$" + std::to_string(i + 1) + "::text[]"; });
-  sql += ") AS r(";
+  sql += numbered ? ") WITH ORDINALITY AS r(" : ") AS r(";
   AppendJoined(sql, columns.size(), ", ", [](size_t i) { return "c" + std::to_string(i); });
-  return sql + ")";
+  return sql + (numbered ? ", o)" : ")");
 }
 
 std::string ValuesSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
@@ -241,11 +251,10 @@ std::string InsertSql(const TargetTable& table, const PostgresTarget& target, st
   return sql;
 }
 
-namespace {
-
-std::string DeletedRows(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+std::string DeletedRowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                           bool numbered) {
   std::string sql =
-      "(" + RowsSql(table, target, columns) + ") AS d WHERE " + MatchKey(table, target, columns, "t.", "d.c");
+      "(" + RowsSql(table, target, columns, numbered) + ") AS d WHERE " + MatchKey(table, target, columns, "t.", "d.c");
   if (columns.size() == target.key.size()) return sql;
   if (!target.rules.version_columns.empty()) {
     const std::string there = RowOf(target.rules.version_columns, "t.");
@@ -259,10 +268,28 @@ std::string DeletedRows(const TargetTable& table, const PostgresTarget& target, 
   return sql;
 }
 
-}  // namespace
+std::string TooOldSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
+  std::string sql;
+  const auto add = [&sql](const std::string& condition) { sql += (sql.empty() ? "" : " OR ") + condition; };
+  if (const std::string due = RowsFilter(table, target, columns, {}); !due.empty()) {
+    add("NOT (" + due.substr(std::string_view(" WHERE ").size()) + ")");
+  }
+  if (target.versions().empty()) return sql;
+  const std::vector<std::string> versions = target.versions();
+  std::string key;
+  AppendJoined(key, target.key.size(), " AND ", [&](size_t i) {
+    return "t." + QuotedIdentifier(target.key[i]) + " = " + ValuesSql(table, target, columns, {target.key[i]});
+  });
+  // As ConflictClause has it.
+  const std::string there = RowOf(versions, "t.");
+  const std::string older = target.rules.version_columns.empty() ? " <= " : " < ";
+  add("EXISTS (SELECT FROM " + table.name.Quoted() + " AS t WHERE " + key + " AND (" + there + " IS NULL OR " + there +
+      older + "ROW(" + ValuesSql(table, target, columns, versions) + ")) IS NOT TRUE)");
+  return sql;
+}
 
 std::string DeleteSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns) {
-  return "DELETE FROM " + table.name.Quoted() + " AS t USING " + DeletedRows(table, target, columns);
+  return "DELETE FROM " + table.name.Quoted() + " AS t USING " + DeletedRowsSql(table, target, columns);
 }
 
 std::string EmptySql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
@@ -270,7 +297,7 @@ std::string EmptySql(const TargetTable& table, const PostgresTarget& target, std
   std::string sql = "UPDATE " + table.name.Quoted() + " AS t SET ";
   AppendJoined(sql, emptied.size(), ", ",
                [&](size_t i) { return QuotedIdentifier(table.columns[emptied[i]].name) + " = NULL"; });
-  return sql + " FROM " + DeletedRows(table, target, columns);
+  return sql + " FROM " + DeletedRowsSql(table, target, columns);
 }
 
 }  // namespace weir::connectors

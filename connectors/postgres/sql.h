@@ -51,8 +51,12 @@ Result<std::optional<PostgresTableName>> FindTable(PostgresSession& session, con
 
 Result<bool> TableExists(PostgresSession& session, const PostgresTableName& name);
 
-// SELECT r.c0::bigint AS c0, ... FROM unnest($1::text[], ...) AS r(c0, ...)
-std::string RowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns);
+// 'it''s'
+std::string QuotedLiteral(std::string_view text);
+
+// SELECT r.c0::bigint AS c0, ... FROM unnest($1::text[], ...) AS r(c0, ...); numbered: also r.o, from 1.
+std::string RowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                    bool numbered = false);
 // "r.c0::bigint, ...": the columns `names`, all among `columns`, of these rows.
 std::string ValuesSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
                       const std::vector<std::string>& names);
@@ -68,6 +72,12 @@ enum class OnConflict : uint8_t {
 // condition `without` holds are left out.
 std::string InsertSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
                       OnConflict on_conflict = OnConflict::kUpdate, std::string_view without = {});
+// "(...) AS d WHERE t.id = d.c0 AND ...": which rows "t" of the table DeleteSql deletes.
+std::string DeletedRowsSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns,
+                           bool numbered = false);
+// Whether a row "r", of RowsSql with these columns, is one that InsertSql leaves out for its version or its deadline.
+// Empty: none is.
+std::string TooOldSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns);
 // `columns`: the key's, and then the version column if older deletions must not remove newer rows.
 std::string DeleteSql(const TargetTable& table, const PostgresTarget& target, std::span<const size_t> columns);
 // Sets `emptied` to NULL where DeleteSql would delete.

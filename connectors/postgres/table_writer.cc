@@ -46,6 +46,17 @@ Status PostgresTableWriter::Add(const SegmentRow& row) {
   Waiting waiting;
   waiting.deletes = target_.upsert && operators::IsRetraction(row.kind);
   waiting.time = row.time;
+  if (row.place != 0) {
+    waiting.place = waiting.first_place = row.place;
+    waiting.replaces = row.replaces && (pass_ == PostgresPass::kArrival || pass_ == PostgresPass::kUpserts);
+  } else if (work_.waiting.Concerns(cells_.table())) {
+    SegmentRow alone = row;
+    if (waiting.deletes) alone.kind = RowKind::kDelete;
+    std::string frames;
+    AppendWholeSegmentRow(frames, alone);
+    waiting.frames = arena_->Copy(frames);
+  }
+  uid_ = row.uid;
   WEIR_ASSIGN_OR_RETURN(PostgresRowCells::Cells taken, cells_.Take(row, waiting.deletes, *arena_));
   waiting.columns = std::move(taken.columns);
   waiting.cells = std::move(taken.cells);
@@ -53,6 +64,7 @@ Status PostgresTableWriter::Add(const SegmentRow& row) {
   if (taken.missing != nullptr) {
     if (pass_ != PostgresPass::kArrival && pass_ != PostgresPass::kUpserts) return {};
     const std::string table = cells_.table().name.ToString();
+    WEIR_RETURN_IF_ERROR(work_.waiting.Drop(row.place));
     return work_.dead_letters.Refuse(RefusedRow::Of(row, table, target_.key),
                                      {.sqlstate = "23502",
                                       .message = std::string("the row has no value in its ") + taken.missing,
@@ -111,7 +123,9 @@ bool PostgresTableWriter::BelongsToPass(Waiting& row) {
 }
 
 Status PostgresTableWriter::Insert(Waiting row) {
-  if (rows_.size() >= kStatementRows || arena_->bytes() >= kStatementBytes) WEIR_RETURN_IF_ERROR(SendGathered());
+  // Rows of a key that wait count as one, so they stay together.
+  const bool full = rows_.size() >= kStatementRows || arena_->bytes() >= kStatementBytes;
+  if (full && (!work_.waiting.on() || !newest_.contains(row.key))) WEIR_RETURN_IF_ERROR(SendGathered());
   return BelongsToPass(row) ? Gather(std::move(row)) : Status::Ok();
 }
 
@@ -127,6 +141,10 @@ Status PostgresTableWriter::Gather(Waiting row) {
     if (!target_.decided_by_server() && (row.deletes || row.columns == before.columns)) {
       before.superseded = true;
       row.replaces = row.replaces || before.replaces;
+      row.first_place = std::min(row.first_place, before.first_place);
+    } else if (!target_.decided_by_server() && work_.waiting.on()) {
+      before.superseded = true;
+      if (!row.replaces) row = Joined(before, row);
     } else {
       WEIR_RETURN_IF_ERROR(SendGathered());
     }
@@ -157,7 +175,10 @@ Status PostgresTableWriter::SendGathered() {
   return {};
 }
 
-Status PostgresTableWriter::Send(Rows rows) {
+Status PostgresTableWriter::Send(Rows all) {
+  std::vector<const Waiting*> free;
+  WEIR_ASSIGN_OR_RETURN(const Rows rows, WithoutWaiting(all, free));
+  if (rows.empty()) return {};
   const Statements statements = StatementsFor(rows);
   const auto sent = work_.session.Execute(statements.list);
   if (!sent.has_value()) return sent.error().WithContext("table " + cells_.table().name.ToString());
@@ -166,18 +187,18 @@ Status PostgresTableWriter::Send(Rows rows) {
 }
 
 Status PostgresTableWriter::SendCarefully(Rows rows) {
-  Statements statements = StatementsFor(rows);
-  statements.list.insert(statements.list.begin(), PostgresStatement{"SAVEPOINT weir_rows"});
-  statements.list.push_back({"RELEASE SAVEPOINT weir_rows"});
-  const auto sent = work_.session.Execute(statements.list);
-  if (sent.has_value()) {
-    Count(statements, std::span(*sent).subspan(1));
-    return {};
-  }
-  const Status status = sent.error().WithContext("table " + cells_.table().name.ToString());
+  const auto execute = [this](const char* sql) {
+    const auto done = work_.session.ExecuteOne({sql});
+    return done.has_value() ? Status::Ok() : done.error();
+  };
+  WEIR_RETURN_IF_ERROR(execute("SAVEPOINT weir_rows"));
+  const uint64_t waiting = counts_.waiting;
+  const Status status = Send(rows);
+  if (status.ok()) return execute("RELEASE SAVEPOINT weir_rows");
   const PostgresRefusal refusal = work_.session.refusal();
   if (!IsRowRefusal(refusal)) return status;
-  WEIR_ASSIGN_OR_RETURN(const PostgresAnswer back, work_.session.ExecuteOne({"ROLLBACK TO SAVEPOINT weir_rows"}));
+  counts_.waiting = waiting;
+  WEIR_RETURN_IF_ERROR(execute("ROLLBACK TO SAVEPOINT weir_rows"));
   if (rows.size() == 1) return Refuse(*rows.front(), refusal);
   WEIR_RETURN_IF_ERROR(SendCarefully(rows.first(rows.size() / 2)));
   return SendCarefully(rows.subspan(rows.size() / 2));
@@ -200,8 +221,8 @@ std::string PostgresTableWriter::SqlFor(const Waiting& row) const {
   return DeleteSql(table, target_, row.columns);
 }
 
-PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) const {
-  std::vector<std::vector<const Waiting*>> groups;  // of rows with the same columns
+PostgresTableWriter::Groups PostgresTableWriter::GroupsOf(Rows rows) const {
+  Groups groups;
   const auto group_all = [&](bool deletes) {
     const size_t first = groups.size();
     for (const Waiting* row : rows) {
@@ -221,8 +242,17 @@ PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) co
   };
   group_all(true);
   group_all(false);
+  return groups;
+}
+
+PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) const {
   Statements statements;
-  for (const std::vector<const Waiting*>& group : groups) {
+  const auto add_without_rows = [&statements](PostgresStatement statement) {
+    statements.list.push_back(std::move(statement));
+    statements.first.push_back(nullptr);
+    statements.rows.push_back(0);
+  };
+  for (const std::vector<const Waiting*>& group : GroupsOf(rows)) {
     PostgresStatement& statement = statements.list.emplace_back();
     statement.sql = SqlFor(*group.front());
     for (size_t i = 0; i < group.front()->columns.size(); ++i) {
@@ -232,11 +262,14 @@ PostgresTableWriter::Statements PostgresTableWriter::StatementsFor(Rows rows) co
     }
     statements.first.push_back(group.front());
     statements.rows.push_back(group.size());
-    if (pass_ == PostgresPass::kUnlink || !HasVersion(*group.front()) || !work_.deleted_keys.Keeps(target_)) continue;
-    statements.list.push_back({.sql = work_.deleted_keys.RememberSql(cells_.table(), target_, group.front()->columns),
-                               .parameters = statements.list.back().parameters});
-    statements.first.push_back(nullptr);
-    statements.rows.push_back(0);
+    if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) continue;
+    if (HasVersion(*group.front()) && work_.deleted_keys.Keeps(target_)) {
+      add_without_rows({.sql = work_.deleted_keys.RememberSql(cells_.table(), target_, group.front()->columns),
+                        .parameters = statements.list.back().parameters});
+    }
+    if (!target_.upsert) continue;
+    const PostgresRowGroup of_group = GroupOf(group, statements.arrays);
+    if (work_.waiting.Settles(of_group)) add_without_rows(work_.waiting.Settled(of_group));
   }
   return statements;
 }
@@ -258,15 +291,24 @@ void PostgresTableWriter::Count(const Statements& statements, std::span<const Po
 Status PostgresTableWriter::Refuse(const Waiting& row, const PostgresRefusal& refusal) {
   // It comes again, whole, in the pass that counts.
   if (pass_ == PostgresPass::kUnlinked || pass_ == PostgresPass::kUnlink) return {};
+  if (CanWait(refusal)) return MakeWait(row, refusal);
   RefusedRow refused{.table = cells_.table().name.ToString(), .deletes = row.deletes, .time = row.time};
   refused.key = target_.upsert ? target_.key : cells_.table().primary_key;
   for (size_t i = 0; i < row.columns.size(); ++i) {
     refused.cells.emplace_back(cells_.table().columns[row.columns[i]].name, row.cells[i]);
   }
-  constexpr char kForeignKeyViolation[] = "23503";
-  if (refers_to_itself() && !row.deletes && refusal.sqlstate == kForeignKeyViolation) {
+  if (refers_to_itself() && !row.deletes && refusal.sqlstate == kPostgresForeignKeyViolation) {
     // Its key stands there already, without its parent: it can't be set aside, only all be taken back.
     return work_.dead_letters.Error(refused, refusal);
+  }
+  if (target_.upsert) {
+    std::deque<std::vector<PostgresCell>> arrays;
+    const Waiting* const one = &row;
+    const PostgresRowGroup group = GroupOf(Rows(&one, 1), arrays);
+    if (work_.waiting.Settles(group)) {
+      const auto settled = work_.session.ExecuteOne(work_.waiting.Settled(group));
+      if (!settled.has_value()) return settled.error();
+    }
   }
   return work_.dead_letters.Refuse(refused, refusal);
 }

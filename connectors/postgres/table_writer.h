@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -27,6 +28,7 @@
 #include "connectors/postgres/row_cells.h"
 #include "connectors/postgres/segment.h"
 #include "connectors/postgres/sql.h"
+#include "connectors/postgres/waiting_rows.h"
 #include "operators/batch.h"
 
 namespace weir::connectors {
@@ -39,6 +41,7 @@ struct PostgresWork {
   Care care;
   PostgresDeadLetters& dead_letters;
   PostgresDeletedKeys& deleted_keys;
+  PostgresWaitingRows& waiting;
 };
 
 // Where a transaction's rows are ordered by foreign keys, they are read once for each of these that its tables need.
@@ -72,6 +75,7 @@ class PostgresTableWriter {
     uint64_t upserts = 0;
     uint64_t deletes = 0;
     uint64_t conflicts = 0;  // rows that were older than what is there
+    uint64_t waiting = 0;    // rows that have begun to wait for their parents
   };
   const Counts& counts() const { return counts_; }
   const TargetTable& table() const { return cells_.table(); }
@@ -86,6 +90,9 @@ class PostgresTableWriter {
     std::vector<PostgresCell> cells = {};  // one for each
     std::string_view key = {};             // of an upsert
     operators::EventTime time = {};
+    int64_t place = PostgresWaitingRows::kNewPlace;        // among the rows that wait
+    int64_t first_place = PostgresWaitingRows::kNewPlace;  // of the oldest row that it stands for
+    std::string_view frames = {};                          // as it would wait; empty: it does already, or never can
   };
   using Rows = std::span<const Waiting* const>;
   // The arrays behind a statement's parameters.
@@ -107,12 +114,25 @@ class PostgresTableWriter {
   Status Gather(Waiting row);
   // The -U that was held back has no +U of its key: it deletes.
   Status SettleHeld();
+  // Both rows' columns, the later one's where both have them.
+  Waiting Joined(const Waiting& before, const Waiting& after);
   Status SendGathered();
   Status Send(Rows rows);
   Status SendCarefully(Rows rows);
+  using Groups = std::vector<std::vector<const Waiting*>>;
+  Groups GroupsOf(Rows rows) const;  // of those with the same columns; deletions first
   Statements StatementsFor(Rows rows) const;
   std::string SqlFor(const Waiting& row) const;
   bool HasVersion(const Waiting& row) const;  // a deletion
+  // The rows that need not wait for their parents, which `free` holds if they are not all; the others wait.
+  Result<Rows> WithoutWaiting(Rows rows, std::vector<const Waiting*>& free);
+  // Those of a group without the `blocked`, which begin to wait if they do not already.
+  Status MakeWait(Rows group, const std::map<size_t, std::string>& blocked, std::vector<const Waiting*>& free);
+  Status MakeWait(const Waiting& row, const PostgresRefusal& refusal);
+  bool CanWait(const PostgresRefusal& refusal) const;
+  // For rows "r" with this one's columns: whether they are too old to be written.
+  std::string IdleSql(const Waiting& row) const;
+  PostgresRowGroup GroupOf(Rows group, std::deque<std::vector<PostgresCell>>& arrays) const;
   void Count(const Statements& statements, std::span<const PostgresAnswer> answers);
   Status Refuse(const Waiting& row, const PostgresRefusal& refusal);
 
@@ -129,6 +149,7 @@ class PostgresTableWriter {
   std::vector<Waiting> rows_;
   std::unordered_map<std::string_view, size_t> newest_;  // key -> of rows_; never iterated
   // Text of rows since the last flush, and since the one before it: the row that caused a flush is older than it.
+  std::string uid_;  // of the newest row
   std::unique_ptr<operators::Arena> arena_;
   std::unique_ptr<operators::Arena> older_;
 };

@@ -18,23 +18,37 @@ Status Do(PostgresSession& session, const char* sql) {
 
 }  // namespace
 
-Status WriteInTransaction(PostgresSession& session, const PostgresPolicies& policies,
+Status WriteInTransaction(PostgresSession& session, const PostgresPolicies& policies, PostgresWaitingRows& waiting,
                           const PostgresTransaction& transaction) {
   const auto run = [&](PostgresWork::Care care) -> Status {
     WEIR_RETURN_IF_ERROR(transaction.begin());
+    WEIR_RETURN_IF_ERROR(waiting.Begin(session));
     PostgresDeadLetters dead_letters(session, policies);
     PostgresDeletedKeys deleted_keys(session, policies);
-    PostgresWork work{session, policies, care, dead_letters, deleted_keys};
+    PostgresWork work{session, policies, care, dead_letters, deleted_keys, waiting};
+    PostgresWork with_care{session, policies, PostgresWork::Care::kCareful, dead_letters, deleted_keys, waiting};
     PostgresApply apply(work);
-    const Status written = apply.Run(transaction.read);
-    if (!written.ok() && transaction.metrics != nullptr) apply.CountErrorInto(*transaction.metrics);
-    WEIR_RETURN_IF_ERROR(written);
+    PostgresApply again(with_care);
+    const auto run_one = [&](PostgresApply& one, const ReadSegmentRows& read) {
+      Status written = one.Run(read);
+      if (!written.ok() && transaction.metrics != nullptr) one.CountErrorInto(*transaction.metrics);
+      return written;
+    };
+    WEIR_RETURN_IF_ERROR(run_one(apply, transaction.read));
+    if (waiting.tries_again()) {
+      WEIR_RETURN_IF_ERROR(run_one(again, [&](const TakeSegmentRow& take) { return waiting.Read(take); }));
+    }
+    WEIR_RETURN_IF_ERROR(waiting.End());
     WEIR_RETURN_IF_ERROR(deleted_keys.Sweep());
     if (transaction.end) WEIR_RETURN_IF_ERROR(transaction.end());
     FAULT_SITE("postgres.before-commit");
     WEIR_RETURN_IF_ERROR(Do(session, "COMMIT"));
     FAULT_SITE("postgres.after-commit");
-    if (transaction.metrics != nullptr) apply.CountInto(*transaction.metrics);
+    waiting.Committed(apply.rows() + again.rows(), transaction.metrics);
+    if (transaction.metrics != nullptr) {
+      apply.CountInto(*transaction.metrics);
+      again.CountInto(*transaction.metrics);
+    }
     if (dead_letters.written() > 0) {
       LogWarning(std::to_string(dead_letters.written()) + " rows that PostgreSQL refuses are in table " +
                  policies.dead_letters->ToString());

@@ -11,6 +11,9 @@ weir_add_test(postgres_tables_test
   ${CMAKE_CURRENT_SOURCE_DIR}/postgres_tables_conformance_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/postgres_tables_test.cc
   LINK weir_postgres_world LABEL integration TIMEOUT 300 WHOLE)
+weir_add_test(postgres_waiting_test
+  ${CMAKE_CURRENT_SOURCE_DIR}/postgres_waiting_test.cc
+  LINK weir_postgres_world LABEL integration TIMEOUT 300 WHOLE)
 weir_add_test(postgres_sink_test
   ${CMAKE_CURRENT_SOURCE_DIR}/postgres_committer_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/postgres_conformance_test.cc

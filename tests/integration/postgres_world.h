@@ -141,6 +141,7 @@ class PostgresJob {
   operators::Sink& sink() { return *sink_; }
   // Of the committer, and of the first writer.
   uint64_t Counter(const std::string& name, const std::string& table);
+  double Gauge(const std::string& name) { return metrics_.Gauge("out", name); }  // of the committer
   void UseStorage(UniqueId storage) { storage_ = storage; }
 
  private:

@@ -16,6 +16,12 @@ using connectors::PostgresStatement;
 
 constexpr char kMarkers[] = "public.weir_markers";
 
+// Numbers with as many digits behind the point; nothing is the smallest.
+bool IsSmallerNumber(const SimPostgres::Cell& a, const SimPostgres::Cell& b) {
+  if (!a.has_value() || !b.has_value()) return !a.has_value() && b.has_value();
+  return a->size() != b->size() ? a->size() < b->size() : *a < *b;
+}
+
 Status Lost() { return Status::Unavailable("the connection to the simulated PostgreSQL was lost"); }
 
 }  // namespace
@@ -306,7 +312,7 @@ SimPostgres::Answer SimPostgres::RunOnMarkers(uint64_t pid, const PostgresStatem
   Backend& backend = backends_[pid];
   const std::string_view sql = statement.sql;
   if (sql.starts_with("CREATE TABLE IF NOT EXISTS")) {
-    tables_[kMarkers].columns = {"job", "storage", "attempt", "number", "id", "owner", "backend", "frontier"};
+    tables_[kMarkers].columns = {"job", "storage", "attempt", "number", "id", "owner", "backend", "frontier", "newest"};
     return Tagged("CREATE TABLE");
   }
   const std::string job = Copy(statement.parameters.at(0).text).value_or("");
@@ -341,10 +347,15 @@ SimPostgres::Answer SimPostgres::RunOnMarkers(uint64_t pid, const PostgresStatem
     return Tagged("INSERT", marker.has_value() ? 0 : 1);
   }
   if (sql.contains("SET frontier")) {
-    // Both are texts of the same form.
-    const Cell before = marker.has_value() ? CellOf(*marker, "frontier") : std::nullopt;
-    const Cell after = std::max(before, Copy(statement.parameters.at(1).text));
-    backend.transaction->push_back({.table = kMarkers, .key = {"job"}, .row = {{"job", job}, {"frontier", after}}});
+    const auto greatest = [&](const char* column, size_t parameter) {
+      const Cell before = marker.has_value() ? CellOf(*marker, column) : std::nullopt;
+      return std::max(before, Copy(statement.parameters.at(parameter).text), IsSmallerNumber);
+    };
+    const Cell newest = greatest("newest", 2);
+    Cell frontier = greatest("frontier", 1);
+    if (frontier.has_value() && IsSmallerNumber(frontier, newest)) frontier.reset();
+    backend.transaction->push_back(
+        {.table = kMarkers, .key = {"job"}, .row = {{"job", job}, {"frontier", frontier}, {"newest", newest}}});
     return Tagged("UPDATE 1", 1);
   }
   const Cell owner = Copy(statement.parameters.at(1).text);

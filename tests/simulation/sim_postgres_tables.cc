@@ -47,7 +47,8 @@ SimPostgres::Answer SimPostgres::ForeignKeys() const {
     for (const auto& [column, parent] : table.references) {
       const std::string oid = std::to_string(answer.rows.size());
       const bool is_key = std::ranges::find(table.key, column) != table.key.end();
-      answer.rows.push_back({oid, child, parent, column, "f", is_key ? "t" : "f"});
+      answer.rows.push_back({oid, child, parent, column, "f", is_key ? "t" : "f", tables_.at(parent).key.at(0),
+                             child + "_" + column, "t", "f", child, parent});
     }
   }
   return answer;
