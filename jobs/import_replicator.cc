@@ -50,6 +50,8 @@ constexpr std::array kFlags = {
     Flag{"tlsPrivateKey", false, Fate::kMapped},
     Flag{"insecureSkipVerify", true, Fate::kMapped},
     Flag{"immediate", true, Fate::kMapped},
+    Flag{"bestEffortOnly", true, Fate::kMapped},
+    Flag{"bestEffortWindow", false, Fate::kMapped},
     Flag{"flushPeriod", false, Fate::kMapped},
     Flag{"flushSize", false, Fate::kMapped},
     Flag{"retireOffset", false, Fate::kMapped},
@@ -59,8 +61,6 @@ constexpr std::array kFlags = {
     Flag{"gracePeriod", false, Fate::kMapped},
     Flag{"metricsAddr", false, Fate::kMapped},
     Flag{"batchSize", false, Fate::kNeedless, "rows go out with each checkpoint, in statements of up to 1,000"},
-    Flag{"bestEffortWindow", false, Fate::kNeedless,
-         "a job keeps its mode: consistent, or with --immediate immediate; it does not switch by its lag"},
     Flag{"disableCheckpointStream", true, Fate::kNeedless, "resolved times reach the job's own coordinator at once"},
     Flag{"limitLookahead", false, Fate::kNeedless,
          "what waits is bounded in bytes, by frontier.waiting-bytes-max of the source"},
@@ -69,7 +69,8 @@ constexpr std::array kFlags = {
     Flag{"quiescentPeriod", false, Fate::kNeedless, "a moved frontier wakes those who wait for it"},
     Flag{"scanSize", false, Fate::kNeedless, kNoStaging},
     Flag{"taskGracePeriod", false, Fate::kNeedless, "a stuck job shows in its health and ends by checkpoint.timeout"},
-    Flag{"timestampLimit", false, Fate::kNeedless, "it bounds deferred keys of the best-effort mode"},
+    Flag{"timestampLimit", false, Fate::kNeedless,
+         "rows that wait for their parents lie in a table of the target, however many"},
     Flag{"stagingConn", false, Fate::kNeedless, kNoStaging},
     Flag{"stagingSchema", false, Fate::kNeedless, kNoStaging},
     Flag{"stagingCreateSchema", true, Fate::kNeedless, kNoStaging},
@@ -88,8 +89,6 @@ constexpr std::array kFlags = {
     Flag{"stageUnappliedPeriod", false, Fate::kNeedless, kNoStaging},
     Flag{"schemaRefresh", false, Fate::kNeedless, "the target's catalogue is asked when a table or column is new"},
     Flag{"verbose", true, Fate::kNeedless, "the log tells what a person must know, the metrics the rest"},
-    Flag{"bestEffortOnly", true, Fate::kRefused,
-         "there is no best-effort mode: take consistent mode, or --immediate and no foreign keys"},
     Flag{"userscript", false, Fate::kRefused,
          "scripts in JavaScript are not run: write the same hooks for a script operator, or use its tables' options"},
     Flag{"logFormat", false, Fate::kRefused, "the log is lines of text on standard error"},
@@ -141,6 +140,8 @@ class Importer {
   std::string Value(const std::string& name) const { return Has(name) ? values_.at(name).back() : std::string(); }
   // A switch may be given as --immediate=false.
   bool On(const std::string& name) const { return Has(name) && Value(name) != "false"; }
+  // Rows never wait for the frontier.
+  bool AtOnce() const { return On("immediate") || On("bestEffortOnly"); }
   void Note(const std::string& flag, const std::string& text) { job_.notes.push_back("--" + flag + ": " + text); }
   void Problem(const std::string& flag, const std::string& text) { job_.problems.push_back("--" + flag + " " + text); }
   void CopyTo(Json& object, const char* option, const std::string& flag) const {
@@ -160,9 +161,11 @@ class Importer {
   Json Source();
   Json Sasl();
   Json Tls() const;
+  Json Sequence();
   Json Sink();
 
   std::map<std::string, std::vector<std::string>> values_;
+  bool best_effort_ = false;  // rows may come before those that they refer to
   ImportedJob job_;
 };
 
@@ -217,6 +220,7 @@ void Importer::CheckNeeded() {
   if (Has("strategy") && std::ranges::find(kStrategies, Value("strategy")) == kStrategies.end()) {
     Problem("strategy", "is \"" + Value("strategy") + "\": expected sticky, roundrobin or range");
   }
+  if (On("immediate") && On("bestEffortOnly")) Problem("bestEffortOnly", "is another mode than --immediate: take one");
 }
 
 void Importer::CopyDurationTo(Json& object, const char* option, const std::string& flag) {
@@ -283,15 +287,25 @@ Json Importer::Source() {
   CopyDurationTo(source, "resolved-interval", "resolvedInterval");
   if (Has("saslMechanism")) source["sasl"] = Sasl();
   if (const Json tls = Tls(); !tls.is_null()) source["tls"] = tls;
-  if (!On("immediate")) {
+  if (!AtOnce()) {
     source["frontier"] = Json::object();
     CopyNumberTo(source["frontier"], "release-rows-max", "flushSize");
   }
   return source;
 }
 
+// The model's default: consistent, and best effort when far behind.
+Json Importer::Sequence() {
+  Json sequence = {{"id", "ordered"}, {"type", "sequence"}, {"input", "by_key"}, {"best-effort-window", "1h"}};
+  CopyDurationTo(sequence, "best-effort-window", "bestEffortWindow");
+  if (sequence["best-effort-window"] == "0s") sequence.erase("best-effort-window");
+  best_effort_ = sequence.contains("best-effort-window");
+  if (!best_effort_) Note("bestEffortWindow", "0 means never, in Weir too: the job is consistent however far behind");
+  return sequence;
+}
+
 Json Importer::Sink() {
-  Json sink = {{"id", "target"}, {"connector", "postgres"}, {"input", On("immediate") ? "newest" : "ordered"}};
+  Json sink = {{"id", "target"}, {"connector", "postgres"}, {"input", AtOnce() ? "newest" : "ordered"}};
   sink["connection"] = Reference("targetConn", "TARGET_CONN");
   sink["table-column"] = "__table";
   sink["key-column"] = "__key";
@@ -299,6 +313,7 @@ Json Importer::Sink() {
   const size_t dot = schema.rfind('.');
   sink["schema"] = dot == std::string::npos ? "public" : schema.substr(dot + 1);
   if (dot == std::string::npos) Note("targetSchema", "\"" + schema + "\" is a database: its schema public is taken");
+  if (best_effort_) sink["on-missing-parent"] = "wait";
   CopyDurationTo(sink, "statement-timeout", "applyTimeout");
   CopyTo(sink, "dead-letter-table", "dlqTableName");
   if (Has("dlqTableName")) Note("dlqTableName", "rows that the target refuses go there too, not only a merge's");
@@ -322,13 +337,15 @@ Json Importer::Definition() {
   }
   job["sources"] = {Source()};
   job["operators"] = {{{"id", "by_key"}, {"type", "key_by"}, {"input", "feed"}, {"keys", {"__table", "__key"}}}};
-  if (On("immediate")) {
+  best_effort_ = On("bestEffortOnly");
+  if (AtOnce()) {
+    if (Has("bestEffortWindow")) Note("bestEffortWindow", "not needed: rows never wait for the frontier");
     Json newest = {{"id", "newest"}, {"type", "deduplicate"}, {"input", "by_key"}};
     CopyDurationTo(newest, "retention", "retireOffset");
     job["operators"].push_back(newest);
   } else {
     if (Has("retireOffset")) Note("retireOffset", "not needed: what the frontier has passed is known to be applied");
-    job["operators"].push_back({{"id", "ordered"}, {"type", "sequence"}, {"input", "by_key"}});
+    job["operators"].push_back(Sequence());
   }
   job["sinks"] = {Sink()};
   return job;

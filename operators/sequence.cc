@@ -8,6 +8,10 @@
 //   +I or +U     -D        the -D alone, with the image of the -U, if one waits
 //   -D           +I, +U    the -D as a -U in "before", and the new row
 //   (any)        -U        in "before"; dropped beside a -D, which has taken back the old row already
+//
+// Best effort (LagSwitch): what waits leaves in pieces, in order; once nothing waits, what comes passes through. Each
+// row that leaves so is noted in LeftEarly. One that says more of the same key and time passes through in either mode:
+// that time is out already.
 #include "operators/sequence.h"
 
 #include <algorithm>
@@ -20,6 +24,9 @@
 
 #include "base/check.h"
 #include "operators/dead_letter.h"
+#include "operators/lag_switch.h"
+#include "operators/left_early.h"
+#include "operators/paced_operator.h"
 #include "operators/row_codec.h"
 #include "operators/sequence_progress.h"
 #include "operators/time_queue.h"
@@ -32,6 +39,11 @@ constexpr std::string_view kBefore("\0", 1);
 constexpr std::string_view kAfter("\1", 1);
 constexpr size_t kEmitRowsMax = Batch::kDefaultCapacity;
 constexpr size_t kEmitBytesMax = 1u << 20;
+constexpr size_t kPieceBytesMax = 4u << 20;
+
+std::string_view WaitingKey(const TimeQueue::Due& due) {
+  return due.key_and_suffix.substr(0, due.key_and_suffix.size() - kAfter.size());
+}
 
 // Rows on their way out, in order; a batch for each run of rows with one schema.
 class Releaser {
@@ -43,7 +55,7 @@ class Releaser {
     if (!row.has_value()) return Status::Corruption("a waiting row can't be read");
     const bool other = !rows_.empty() && rows_.back().schema != row->schema;
     if (other || rows_.size() == kEmitRowsMax || bytes_.size() >= kEmitBytesMax) WEIR_RETURN_IF_ERROR(Emit(output));
-    const std::string_view key = due.key_and_suffix.substr(0, due.key_and_suffix.size() - kAfter.size());
+    const std::string_view key = WaitingKey(due);
     rows_.push_back({row->kind, row->schema, due.time, key.size(), row->values.size()});
     bytes_ += key;
     bytes_ += row->values;
@@ -83,16 +95,24 @@ class Releaser {
   std::string bytes_;
 };
 
-class SequenceOperator final : public Operator {
+class SequenceOperator final : public PacedOperator {
  public:
-  explicit SequenceOperator(BadRecordPolicy policy) : policy_(policy), releaser_(schemas_) {}
+  SequenceOperator(Duration best_effort_window, BadRecordPolicy policy)
+      : policy_(policy), releaser_(schemas_), mode_(best_effort_window) {}
 
   Status Open(OperatorContext& context) override {
     bad_.emplace(context.uid, policy_, context.metrics);
     WEIR_RETURN_IF_ERROR(queue_.Open(context, "rows", kRowCodec));
     WEIR_RETURN_IF_ERROR(schemas_.Open(context.uid, *context.state));
     WEIR_RETURN_IF_ERROR(progress_.Open(context));
-    for (const SequenceProgress::Part& part : progress_.parts()) queue_.NothingUpTo(part.range, part.time);
+    WEIR_RETURN_IF_ERROR(left_.Open(context));
+    EventTime watermark = EventTime::Max();
+    for (const SequenceProgress::Part& part : progress_.parts()) {
+      queue_.NothingUpTo(part.range, part.time);
+      left_.NothingUpTo(part.range, part.time);
+      watermark = std::min(watermark, part.time);
+    }
+    mode_.Open(context, watermark);
     if (progress_.waiting().has_value()) {
       waiting_ = *progress_.waiting();
     } else {
@@ -102,6 +122,7 @@ class SequenceOperator final : public Operator {
     NamedMetrics& named = context.metrics->named;
     duplicate_ = &named.Counter(context.uid, "rows_duplicate");
     stale_ = &named.Counter(context.uid, "rows_stale");
+    early_ = &named.Counter(context.uid, "rows_early");
     shown_waiting_ = &named.Gauge(context.uid, "rows_waiting");
     ShowWaiting();
     return Status::Ok();
@@ -109,9 +130,7 @@ class SequenceOperator final : public Operator {
 
   Status ProcessBatch(int, Batch batch, Output& output) override {
     if (!batch.keyed()) return Status::FailedPrecondition("a sequence needs rows with a key");
-    WEIR_ASSIGN_OR_RETURN(const uint64_t schema, schemas_.NumberOf(batch.schema()));
     rows_.clear();
-    places_.clear();
     for (uint32_t i = 0; i < batch.rows(); ++i) {
       const EventTime time = batch.time(i);
       if (time == EventTime::Min()) {
@@ -120,12 +139,15 @@ class SequenceOperator final : public Operator {
         CountIn(stale_);
       } else {
         rows_.push_back(i);
-        places_.push_back(queue_.PlaceOf(time, batch.key(i), SlotOf(batch.kind(i)), batch.arena()));
       }
     }
-    WEIR_RETURN_IF_ERROR(queue_.Prefetch(places_));
-    for (size_t i = 0; i < rows_.size(); ++i) WEIR_RETURN_IF_ERROR(AddRow(batch, rows_[i], places_[i], schema));
+    const bool passes = mode_.best_effort() && waiting_ == 0;
+    leaves_.assign(batch.rows(), 0);
+    if (passes || left_.any()) WEIR_RETURN_IF_ERROR(PassEarly(batch, passes));
+    WEIR_RETURN_IF_ERROR(AddRows(batch));
     ShowWaiting();
+    batch.Filter(leaves_);
+    WEIR_RETURN_IF_ERROR(output.Emit(std::move(batch)));
     return bad_->EmitTo(output);
   }
 
@@ -134,13 +156,47 @@ class SequenceOperator final : public Operator {
       --waiting_;
       return releaser_.Add(due, output);
     }));
+    WEIR_RETURN_IF_ERROR(left_.Forget(watermark.time));
     // The end of the input is no time of the source: a later start may read on.
-    if (watermark.time != EventTime::Max()) progress_.Raise(watermark.time);
+    if (watermark.time != EventTime::Max()) {
+      progress_.Raise(watermark.time);
+      mode_.Raise(watermark.time);
+    }
     ShowWaiting();
     return releaser_.Emit(output);
   }
 
-  Status SnapshotState(CheckpointId) override { return progress_.Store(waiting_); }
+  // What waits leaves in best effort, a piece at a time.
+  Result<bool> Continue(Output& output) override {
+    mode_.Look();
+    if (!mode_.best_effort() || waiting_ == 0) return false;
+    Arena arena;
+    size_t bytes = 0;
+    EventTime last_time;
+    std::string last_key;
+    const auto leave = [&](const TimeQueue::Due& due) -> Status {
+      bytes += due.key_and_suffix.size() + due.value.size();
+      last_time = due.time;
+      last_key = WaitingKey(due);
+      --waiting_;
+      WEIR_RETURN_IF_ERROR(NoteWaiting(due, arena));
+      return releaser_.Add(due, output);
+    };
+    // Never between the two slots of a key and time.
+    const auto enough = [&](const TimeQueue::Due& due) {
+      return bytes >= kPieceBytesMax && (due.time != last_time || WaitingKey(due) != last_key);
+    };
+    WEIR_RETURN_IF_ERROR(queue_.TakeUpTo(EventTime::Max(), leave, enough));
+    ShowWaiting();
+    WEIR_RETURN_IF_ERROR(releaser_.Emit(output));
+    return true;
+  }
+  std::optional<MonotonicTime> NextDeadline() const override { return mode_.NextLook(); }
+
+  Status SnapshotState(CheckpointId) override {
+    WEIR_RETURN_IF_ERROR(left_.Store());
+    return progress_.Store(waiting_);
+  }
 
  private:
   // A row taken out of its slot, with a copy of its bytes.
@@ -157,6 +213,58 @@ class SequenceOperator final : public Operator {
   }
   void ShowWaiting() {
     if (shown_waiting_ != nullptr) shown_waiting_->store(static_cast<double>(waiting_), std::memory_order_relaxed);
+  }
+
+  // Of `rows_`, those stay that are to wait; those that leave at once are marked in `leaves_`.
+  Status PassEarly(Batch& batch, bool passes) {
+    places_.clear();
+    for (const uint32_t i : rows_) places_.push_back(left_.PlaceOf(batch.time(i), batch.key(i), batch.arena()));
+    WEIR_RETURN_IF_ERROR(left_.Prefetch(places_));
+    size_t stay = 0;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      const uint32_t row = rows_[i];
+      const RowKind kind = batch.kind(row);
+      WEIR_ASSIGN_OR_RETURN(const LeftEarly::Found found,
+                            left_.Look(places_[i], kind, *batch.schema(), {batch.row(row), batch.columns()}));
+      if (found == LeftEarly::Found::kSame) {
+        CountIn(duplicate_);
+      } else if (passes || found == LeftEarly::Found::kOther) {
+        WEIR_RETURN_IF_ERROR(left_.Note(places_[i], batch.time(row), kind, /*in_parts=*/false));
+        leaves_[row] = 1;
+        CountIn(early_);
+      } else {
+        rows_[stay++] = row;
+      }
+    }
+    rows_.resize(stay);
+    return Status::Ok();
+  }
+
+  Status NoteWaiting(const TimeQueue::Due& due, Arena& arena) {
+    const std::optional<EncodedRow> row = ReadRow(due.value);
+    if (!row.has_value()) return Status::Corruption("a waiting row can't be read");
+    WEIR_ASSIGN_OR_RETURN(const SchemaPtr schema, schemas_.Find(row->schema));
+    values_.resize(schema->size());
+    if (!DecodeValues(row->values, values_)) return Status::Corruption("the values of a waiting row can't be read");
+    const std::string_view key = WaitingKey(due);
+    const state::EntryKey place = left_.PlaceOf(due.time, {state::HashKey(key), key}, arena);
+    WEIR_ASSIGN_OR_RETURN([[maybe_unused]] const LeftEarly::Found found,
+                          left_.Look(place, row->kind, *schema, values_));
+    CountIn(early_);
+    return left_.Note(place, due.time, row->kind, /*in_parts=*/true);
+  }
+
+  // `rows_` are to wait.
+  Status AddRows(Batch& batch) {
+    if (rows_.empty()) return Status::Ok();
+    WEIR_ASSIGN_OR_RETURN(const uint64_t schema, schemas_.NumberOf(batch.schema()));
+    places_.clear();
+    for (const uint32_t i : rows_) {
+      places_.push_back(queue_.PlaceOf(batch.time(i), batch.key(i), SlotOf(batch.kind(i)), batch.arena()));
+    }
+    WEIR_RETURN_IF_ERROR(queue_.Prefetch(places_));
+    for (size_t i = 0; i < rows_.size(); ++i) WEIR_RETURN_IF_ERROR(AddRow(batch, rows_[i], places_[i], schema));
+    return Status::Ok();
   }
 
   Status AddRow(Batch& batch, uint32_t row, const state::EntryKey& place, uint64_t schema) {
@@ -266,12 +374,17 @@ class SequenceOperator final : public Operator {
   StoredSchemas schemas_;
   SequenceProgress progress_;
   Releaser releaser_;
+  LagSwitch mode_;
+  LeftEarly left_;
   uint64_t waiting_ = 0;
   std::atomic<uint64_t>* duplicate_ = nullptr;
   std::atomic<uint64_t>* stale_ = nullptr;
+  std::atomic<uint64_t>* early_ = nullptr;
   std::atomic<double>* shown_waiting_ = nullptr;
-  std::vector<uint32_t> rows_;  // of the batch, that are to wait
+  std::vector<uint32_t> rows_;   // of the batch: neither stale nor bad, in the end those that are to wait
+  std::vector<uint8_t> leaves_;  // of the batch: at once
   std::vector<state::EntryKey> places_;
+  std::vector<Value> values_;
   std::string scratch_;
 };
 
@@ -283,9 +396,13 @@ OperatorType SequenceType() {
   type.doc = "Rows in order of event time: each waits until the watermark has passed it.";
   type.needs_key = true;
   type.has_state = true;
-  type.options = {OnErrorSpec()};
+  OptionSpec window{"best-effort-window", OptionType::kDuration, false, "0s",
+                    "How far the watermark may be behind the clock before rows leave as they come, until it is within "
+                    "a quarter of that; 0: never."};
+  window.min = 0;
+  type.options = {std::move(window), OnErrorSpec()};
   type.create = [](const Options& options) -> Result<std::unique_ptr<Operator>> {
-    return std::make_unique<SequenceOperator>(OnError(options));
+    return std::make_unique<SequenceOperator>(options.Time("best-effort-window"), OnError(options));
   };
   return type;
 }

@@ -1,6 +1,7 @@
 // Taking out is a merge of the parts in which something is due. Of each part a chunk of entries is in memory; the
 // chunks share a fixed number of bytes, and when one is used up the next is read from behind its last entry. The
-// reading that finds no more due entries sees the first that is not, so that the part is left alone until then.
+// reading that finds no more due entries sees the first that is not, so that the part is left alone until then. What is
+// in a chunk and stays is read again by the next who takes out.
 #include "operators/time_queue.h"
 
 #include <algorithm>
@@ -139,7 +140,8 @@ Status TimeQueue::Fill(Chunk& chunk, EventTime upto, size_t bytes_max) {
   return whole ? Status::Ok() : Status::Corruption("an entry that waits for its time has none");
 }
 
-Status TimeQueue::TakeUpTo(EventTime upto, std::move_only_function<Status(const Due& due)> visit) {
+Status TimeQueue::TakeUpTo(EventTime upto, std::move_only_function<Status(const Due& due)> visit,
+                           std::move_only_function<bool(const Due& due)> enough) {
   std::vector<Chunk> chunks;
   for (size_t part = 0; part < earliest_.size(); ++part) {
     if (earliest_[part] <= upto) chunks.emplace_back().part = part;
@@ -154,12 +156,15 @@ Status TimeQueue::TakeUpTo(EventTime upto, std::move_only_function<Status(const 
   const auto later = [](const Chunk* a, const Chunk* b) { return a->name_space() > b->name_space(); };
   std::make_heap(heap.begin(), heap.end(), later);
   while (!heap.empty()) {
+    const Due due{TimeOf(heap.front()->name_space()), heap.front()->name_space().substr(kTimeSize),
+                  heap.front()->value()};
+    if (enough && enough(due)) break;
     std::pop_heap(heap.begin(), heap.end(), later);
     Chunk& chunk = *heap.back();
     const std::string_view name_space = chunk.name_space();
     const uint32_t part = first_part_ + static_cast<uint32_t>(chunk.part);
     WEIR_RETURN_IF_ERROR(state_->Delete(id_, {state::RangeOf(part, parts_, parts_).first, {}, name_space}));
-    WEIR_RETURN_IF_ERROR(visit({TimeOf(name_space), name_space.substr(kTimeSize), chunk.value()}));
+    WEIR_RETURN_IF_ERROR(visit(due));
     ++chunk.next;
     if (chunk.used_up() && chunk.more) WEIR_RETURN_IF_ERROR(Fill(chunk, upto, bytes_max));
     if (chunk.used_up()) {
@@ -167,6 +172,9 @@ Status TimeQueue::TakeUpTo(EventTime upto, std::move_only_function<Status(const 
     } else {
       std::push_heap(heap.begin(), heap.end(), later);
     }
+  }
+  for (const Chunk* chunk : heap) {
+    earliest_[chunk->part] = std::min(earliest_[chunk->part], TimeOf(chunk->name_space()));
   }
   return Status::Ok();
 }

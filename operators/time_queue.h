@@ -52,8 +52,10 @@ class TimeQueue {
     std::string_view value;
   };
   // Takes out all that waits for a time at or before `upto`, in order of time, then key, then suffix. The visitor may
-  // put what waits for a later time. Memory is bounded however much is due.
-  Status TakeUpTo(EventTime upto, std::move_only_function<Status(const Due& due)> visit);
+  // put what waits for a later time. Memory is bounded however much is due. `enough`, if given, says so of an entry:
+  // that one stays, with all behind it.
+  Status TakeUpTo(EventTime upto, std::move_only_function<Status(const Due& due)> visit,
+                  std::move_only_function<bool(const Due& due)> enough = {});
   // All entries. Reads all of them.
   Result<uint64_t> Count();
 

@@ -79,6 +79,7 @@ EventTime Frontier::proposed() const {
 
 std::optional<EventTime> Frontier::NextStep(EventTime limit) {
   EventTime target = std::min(limit, proposed());
+  if (announced_ < bounds_.last) target = std::min(target, bounds_.last);
   if (target <= announced_) return std::nullopt;
   Amount freed;
   auto end = waiting_.begin();

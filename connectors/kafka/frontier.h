@@ -36,6 +36,9 @@ struct FrontierBounds {
   uint64_t release_rows_max = 0;     // rows that a step frees, about
   uint64_t waiting_bytes_max = 0;    // above it, partitions ahead of the frontier wait
   uint64_t waiting_bytes_limit = 0;  // above it, all is over
+  // No row that is read is later. All that is left of the way to the greatest time is the end: it is a step of its own,
+  // so that those who keep times of the source have had this one.
+  operators::EventTime last = operators::EventTime::Max();
 };
 
 class Frontier {

@@ -12,7 +12,7 @@ namespace {
 using operators::EventTime;
 
 FrontierBounds BoundsOf(const KafkaFrontierOptions& options) {
-  return {options.release_rows_max, options.waiting_bytes_max, options.waiting_bytes_limit};
+  return {options.release_rows_max, options.waiting_bytes_max, options.waiting_bytes_limit, options.last};
 }
 
 }  // namespace

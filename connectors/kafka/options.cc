@@ -346,6 +346,9 @@ KafkaSourceOptions ParseKafkaSourceOptions(const Options& options) {
   result.discovery_interval = result.bounded() ? Duration::zero() : options.Time("discovery-interval");
   result.request_timeout = options.Time("request-timeout");
   result.frontier = FrontierOf(options);
+  if (result.frontier && result.changefeed.max_timestamp) {
+    result.frontier->last = result.changefeed.max_timestamp->Previous();
+  }
   std::erase_if(result.topics, [&](const std::string& topic) {
     return result.frontier && std::ranges::find(result.frontier->retire, topic) != result.frontier->retire.end();
   });

@@ -26,7 +26,8 @@ struct KafkaFrontierOptions {
   uint64_t release_rows_max = 0;
   uint64_t waiting_bytes_max = 0;
   uint64_t waiting_bytes_limit = 0;
-  std::vector<std::string> retire;  // topics and partitions
+  operators::EventTime last = operators::EventTime::Max();  // of the rows that are wanted
+  std::vector<std::string> retire;                          // topics and partitions
 };
 
 struct KafkaSourceOptions {

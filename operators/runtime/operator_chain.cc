@@ -1,5 +1,6 @@
 #include "operators/runtime/operator_chain.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -33,6 +34,8 @@ OperatorChain::OperatorChain(std::vector<ChainedOperator> operators, ChainedSink
   for (size_t i = 0; i < operators_.size(); ++i) {
     WEIR_CHECK(operators_[i].instance != nullptr);
     links_.push_back(std::make_unique<Link>(*this, i));
+    auto* paced = dynamic_cast<PacedOperator*>(operators_[i].instance.get());
+    if (paced != nullptr) paced_.insert(paced_.begin(), {i, paced});
   }
 }
 
@@ -87,6 +90,24 @@ Status OperatorChain::ProcessWatermark(Watermark watermark) {
   if (!has_sink()) return Status::Ok();
   kept_watermark_ = watermark;
   return kept_.empty() ? PassKeptWatermark() : Status::Ok();
+}
+
+Result<bool> OperatorChain::Continue() {
+  for (const Paced& each : paced_) {
+    Result<bool> more = each.instance->Continue(*links_[each.position]);
+    if (!more.has_value()) return Error(Named(operators_[each.position].uid, more.error()));
+    if (*more) return true;
+  }
+  return false;
+}
+
+std::optional<MonotonicTime> OperatorChain::NextDeadline() const {
+  std::optional<MonotonicTime> next;
+  for (const Paced& each : paced_) {
+    const std::optional<MonotonicTime> own = each.instance->NextDeadline();
+    if (own.has_value()) next = std::min(next.value_or(*own), *own);
+  }
+  return next;
 }
 
 Status OperatorChain::PassKeptWatermark() {

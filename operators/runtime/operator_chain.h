@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "operators/operator.h"
+#include "operators/paced_operator.h"
 #include "operators/runtime/output_writer.h"
 #include "operators/sink.h"
 
@@ -44,6 +45,11 @@ class OperatorChain {
   Status ProcessBatch(int input, Batch batch);
   // Each operator's ProcessWatermark, then its timers; in the end to the outputs.
   Status ProcessWatermark(Watermark watermark);
+  // A piece of what an operator emits by itself, the last one's first, so that what is on its way leaves before more
+  // comes. True: there may be more.
+  Result<bool> Continue();
+  // When to call Continue at the latest.
+  std::optional<MonotonicTime> NextDeadline() const;
   // Each operator's Finish in order, so that what one emits passes those behind it before they finish.
   Status Finish();
 
@@ -69,7 +75,12 @@ class OperatorChain {
   // Puts the operator's name in front of a failure, unless one behind it has put its own.
   Status Named(const std::string& uid, Status status);
 
+  struct Paced {
+    size_t position;  // in operators_
+    PacedOperator* instance;
+  };
   std::vector<ChainedOperator> operators_;
+  std::vector<Paced> paced_;  // those that go on by themselves, the last first
   ChainedSink sink_;
   OutputWriter& outputs_;
   std::vector<std::unique_ptr<Link>> links_;  // links_[i] is the output of operators_[i]

@@ -84,12 +84,18 @@ StepResult Task::Step() {
     Fail(result.error());
     return StepResult::kFinished;
   }
-  if (*result == StepResult::kBlocked) metrics_.blocked.fetch_add(1, std::memory_order_relaxed);
+  blocked_ = *result == StepResult::kBlocked;
+  if (blocked_) metrics_.blocked.fetch_add(1, std::memory_order_relaxed);
   return *result;
 }
 
+// What blocks the task wakes it.
 std::optional<MonotonicTime> Task::NextDeadline() const {
-  return source_ != nullptr && state_ == State::kRunning ? source_->NextDeadline() : std::nullopt;
+  if (state_ != State::kRunning) return std::nullopt;
+  std::optional<MonotonicTime> next = source_ != nullptr ? source_->NextDeadline() : std::nullopt;
+  const std::optional<MonotonicTime> chain = blocked_ ? std::nullopt : chain_->NextDeadline();
+  if (chain.has_value()) next = std::min(next.value_or(*chain), *chain);
+  return next;
 }
 
 Result<StepResult> Task::TryStep() {
@@ -228,6 +234,9 @@ Result<StepResult> Task::Run() {
   for (uint32_t i = 0; i < options_.batches_per_step; ++i) {
     WEIR_ASSIGN_OR_RETURN(const bool may_read, MayRead());
     if (!may_read) return StepResult::kBlocked;
+    WEIR_ASSIGN_OR_RETURN(const bool continued, chain_->Continue());
+    unflushed_ = unflushed_ || continued;
+    if (continued) continue;
     StepResult read = StepResult::kIdle;
     if (gate_ != nullptr) {
       WEIR_ASSIGN_OR_RETURN(read, ReadGate());

@@ -184,6 +184,7 @@ class Task final : public Runnable, public checkpoint::Participant, public Reade
   uint64_t last_aborted_ = 0;  // number of the newest checkpoint that was aborted
   bool finish_reported_ = false;
   bool unflushed_ = false;                             // something was read since the last Flush
+  bool blocked_ = false;                               // the last step was
   std::deque<Sealed> sealed_;                          // committables whose checkpoint is not durable, oldest first
   std::map<uint64_t, Unacknowledged> unacknowledged_;  // by number: their state is being written
   EventTime watermark_ = EventTime::Min();             // the last that the chain has seen

@@ -7,6 +7,7 @@
 #include "jobs/definition_reader.h"
 #include "operators/key.h"
 #include "operators/options_check.h"
+#include "operators/paced_operator.h"
 #include "operators/raw_value.h"
 #include "operators/row_text.h"
 #include "state/entry_key.h"
@@ -210,6 +211,7 @@ void OperatorTestHarness::Start(uint32_t parallelism, const std::vector<state::S
     context.parallelism = parallelism;
     context.key_groups = harness_options_.key_groups;
     context.state = subtask->state.get();
+    context.clock = harness_options_.clock;
     context.metrics = &metrics_;
     const Status opened = subtask->instance->Open(context);
     ASSERT_TRUE(opened.ok()) << opened.ToString();
@@ -243,6 +245,9 @@ Status OperatorTestHarness::Deliver(uint32_t subtask, Batch batch, int input) {
   if (state.NeedsFlush()) {
     if (const auto flushed = state.Freeze(std::nullopt)->Write(); !flushed.has_value()) return flushed.error();
     state.SnapshotWritten(Status::Ok());
+  }
+  if (auto* paced = dynamic_cast<PacedOperator*>(subtasks_[subtask]->instance.get()); paced != nullptr) {
+    if (const auto more = paced->Continue(*output_); !more.has_value()) return more.error();
   }
   return subtasks_[subtask]->instance->ProcessBatch(input, std::move(batch), *output_);
 }
@@ -296,10 +301,24 @@ double OperatorTestHarness::NamedMetric(std::string_view name) const {
   return value;
 }
 
+Status OperatorTestHarness::Continue() {
+  for (const auto& subtask : subtasks_) {
+    auto* paced = dynamic_cast<PacedOperator*>(subtask->instance.get());
+    for (bool more = paced != nullptr; more;) {
+      WEIR_ASSIGN_OR_RETURN(more, paced->Continue(*output_));
+    }
+  }
+  return Status::Ok();
+}
+
 Status OperatorTestHarness::Finish() {
   WEIR_RETURN_IF_ERROR(Between());
   for (const auto& subtask : subtasks_) WEIR_RETURN_IF_ERROR(subtask->instance->Finish(*output_));
   return Status::Ok();
+}
+
+void OperatorTestHarness::SetOptions(std::string_view options_json) {
+  options_ = OptionsOf(type_.options, options_json);
 }
 
 Rows OperatorTestHarness::Take() { return std::exchange(output_->main, {}); }

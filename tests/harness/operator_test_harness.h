@@ -51,6 +51,7 @@ struct HarnessOptions {
   HarnessMode mode = HarnessMode::kPlain;
   std::vector<std::string> keys = {};  // columns by which rows are keyed and go to subtasks; empty: no keys
   uint32_t key_groups = 128;
+  const Clock* clock = nullptr;
   uint64_t state_bytes = 64 << 20;  // budget of all subtasks' state; what exceeds it is flushed between two inputs
 };
 
@@ -64,9 +65,14 @@ class OperatorTestHarness {
   Status Process(const Rows& rows, int input = 0);
   // To all subtasks, or to one.
   Status ProcessWatermark(Watermark watermark, std::optional<uint32_t> subtask = std::nullopt);
+  // What operators do by themselves, as often as they want to.
+  Status Continue();
   Status Finish();
   // Snapshot, and new instances at `parallelism`. Called by Process according to the mode; a test may call it too.
   Status SnapshotAndRestore(uint32_t parallelism);
+
+  // From the next restore on.
+  void SetOptions(std::string_view options_json);
 
   // What was emitted since the last call.
   Rows Take();
@@ -88,7 +94,7 @@ class OperatorTestHarness {
   Status Deliver(uint32_t subtask, Batch batch, int input);
 
   const OperatorType type_;
-  const Options options_;
+  Options options_;
   const HarnessOptions harness_options_;
   simulation::SimFileSystem fs_;
   std::unique_ptr<state::LocalStoreFactory> stores_;

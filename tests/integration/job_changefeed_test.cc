@@ -11,6 +11,7 @@
 #include "connectors/format/hlc.h"
 #include "tests/harness/postgres_server.h"
 #include "tests/integration/job_definitions.h"
+#include "tests/integration/job_http.h"
 #include "tests/integration/parent_child.h"
 
 namespace weir::job_test {
@@ -361,6 +362,64 @@ TEST_F(JobChangefeedTest, B18_B44_WhatWaitsSpillsAndThenDrainsExactly) {
               static_cast<long long>(kRowBytes), static_cast<long long>(state_bytes >> 20),
               static_cast<long long>(peak >> 20));
   EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+}
+
+// The feed tells of years ago and resolves nothing: rows go in as they come. Then it tells of now: from there on the
+// target is the source as of the frontier again.
+TEST_F(JobChangefeedTest, B42_FarBehindRowsGoInAsTheyComeAndThenTheTargetIsConsistentAgain) {
+  CreateTables(true);
+  Json job = ConsistentJob();
+  job["metrics"] = {{"port", 0}};
+  job["operators"][1]["best-effort-window"] = "200s";
+  job["sinks"][0]["on-missing-parent"] = "wait";
+  Weir weir(folder_, {"run", WriteJob(folder_, job)});
+  const JobHttp http(weir);
+  for (int i = 0; i < 10; ++i) Send(feed_.Iterate());
+  EXPECT_TRUE(Eventually(seconds(60), [&] { return TargetIsLatest() || !weir.Running(); })) << weir.Output();
+  Look();
+  EXPECT_EQ(seen_.size(), 0U) << "a frontier, though nothing is resolved";
+  EXPECT_EQ(http.Metric("weir_best_effort"), 2) << "both subtasks";
+
+  feed_.SkipTo(WallMs() * 1'000'000);
+  for (int i = 1; i <= 15 && !HasFailure(); ++i) {
+    Send(feed_.Iterate());
+    Send(feed_.Resolve());
+    Look();
+    ASSERT_TRUE(weir.Running()) << weir.Output();
+    Pause(milliseconds(50));
+  }
+  EXPECT_TRUE(Eventually(seconds(60), [&] {
+    Look();
+    return (TargetIsLatest() && frontier_.Next() == feed_.now()) || !weir.Running() || HasFailure();
+  })) << weir.Output();
+  EXPECT_TRUE(TargetIsLatest()) << weir.Output();
+  EXPECT_EQ(http.Metric("weir_best_effort"), 0) << weir.Output();
+  EXPECT_EQ(http.Metric("weir_mode_switches_total"), 2) << weir.Output();
+  int shown = 0;
+  for (const Json& each : http.Diagnostics()["metrics"]["named"]) {
+    shown += each["uid"] == "ordered" && each["name"] == "best_effort" && each["value"] == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(shown, 2);
+  EXPECT_TRUE(weir.Says("consistent from now on")) << weir.Output();
+  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+}
+
+// The last rows are older than the end of the range: the marker names the end all the same.
+TEST_F(JobChangefeedTest, B27_TheMarkerNamesTheEndOfTheRange) {
+  CreateTables(true);
+  for (int i = 0; i < 5; ++i) Send(feed_.Iterate());
+  Send(feed_.Resolve());
+  const EventTime end = feed_.now();
+  for (int i = 0; i < 5; ++i) Send(feed_.Iterate());
+  Send(feed_.Resolve());
+  Json job = ConsistentJob();
+  std::string text;
+  connectors::AppendHlc(end, text);
+  job["sources"][0]["max-timestamp"] = text;
+  const Ended ended = RunToEnd(folder_, {"run", WriteJob(folder_, job), "--quiet"});
+  EXPECT_EQ(ended.code, kOk) << ended.output;
+  Look();
+  EXPECT_EQ(frontier_, end.Previous());
 }
 
 }  // namespace

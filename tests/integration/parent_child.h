@@ -57,6 +57,8 @@ class ParentChild {
   std::vector<FeedMessage> Resolve();
   // The source's clock: later than every row so far.
   operators::EventTime now() const { return now_; }
+  // Nothing happens until then; later than now().
+  void SkipTo(int64_t wall_ns) { now_ = {.wall_ns = wall_ns, .logical = 0}; }
 
   // Takes a replay forward, with every row at or below `time`.
   class Replay {

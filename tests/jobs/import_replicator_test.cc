@@ -42,7 +42,7 @@ bool Says(const Words& lines, const std::string& text) {
   return std::ranges::any_of(lines, [&](const std::string& line) { return line.find(text) != std::string::npos; });
 }
 
-TEST(ImportReplicatorTest, TheLeastThatRunsIsAConsistentJob) {
+TEST(ImportReplicatorTest, B42_TheLeastThatRunsIsAConsistentJobThatSwitchesAsTheModelDoes) {
   const Json job = DefinitionOf({});
   EXPECT_EQ(job["name"], "g");
   EXPECT_EQ(job["checkpoint"]["interval"], "1s");
@@ -51,7 +51,9 @@ TEST(ImportReplicatorTest, TheLeastThatRunsIsAConsistentJob) {
   EXPECT_EQ(source["topics"], Json::parse(R"(["t1","t2"])"));
   EXPECT_EQ(source["group"], "g");
   EXPECT_TRUE(source["frontier"].is_object());
-  EXPECT_EQ(job["operators"][1]["type"], "sequence");
+  EXPECT_EQ(job["operators"][1],
+            Json::parse(R"({"id":"ordered","type":"sequence","input":"by_key","best-effort-window":"1h"})"));
+  EXPECT_EQ(job["sinks"][0]["on-missing-parent"], "wait");
   EXPECT_EQ(job["sinks"][0]["schema"], "sales");
   EXPECT_EQ(job["sinks"][0]["connection"], "${TARGET_CONN}");
 }
@@ -130,7 +132,7 @@ TEST(ImportReplicatorTest, EveryFlagOfTheModelIsKnown) {
 }
 
 TEST(ImportReplicatorTest, WhatHasNoEqualIsRefusedByNameWithTheReason) {
-  for (const char* flag : {"--bestEffortOnly", "--userscript=/s.ts", "--logFormat=fluent", "--logDestination=/l"}) {
+  for (const char* flag : {"--userscript=/s.ts", "--logFormat=fluent", "--logDestination=/l"}) {
     const ImportedJob job = ImportReplicator(Least({flag}));
     EXPECT_EQ(job.definition, "") << flag;
     EXPECT_TRUE(Says(job.problems, std::string(flag).substr(0, std::string(flag).find('=')) + " has no equal: "))
@@ -151,6 +153,26 @@ TEST(ImportReplicatorTest, ImmediateModeKeepsTheNewestVersionOfAKey) {
             Json::parse(R"({"id":"newest","type":"deduplicate","input":"by_key","retention":"5400s"})"));
   EXPECT_FALSE(job["sources"][0].contains("frontier"));
   EXPECT_EQ(DefinitionOf({"--immediate=false"})["operators"][1]["type"], "sequence");
+}
+
+TEST(ImportReplicatorTest, B21_B42_BestEffortHasItsFlags) {
+  const Json window = DefinitionOf({"--bestEffortWindow=1h30m"});
+  EXPECT_EQ(window["operators"][1]["best-effort-window"], "5400s");
+  EXPECT_EQ(window["sinks"][0]["on-missing-parent"], "wait");
+  for (const char* never : {"--bestEffortWindow=0", "--bestEffortWindow=0s"}) {
+    const Json consistent = DefinitionOf({never});
+    EXPECT_EQ(consistent["operators"][1]["type"], "sequence");
+    EXPECT_FALSE(consistent["operators"][1].contains("best-effort-window"));
+    EXPECT_FALSE(consistent["sinks"][0].contains("on-missing-parent"));
+  }
+  const Json only = DefinitionOf({"--bestEffortOnly", "--bestEffortWindow=1h"});
+  EXPECT_EQ(only["operators"][1]["type"], "deduplicate");
+  EXPECT_EQ(only["sinks"][0]["input"], "newest");
+  EXPECT_EQ(only["sinks"][0]["on-missing-parent"], "wait");
+  EXPECT_FALSE(only["sources"][0].contains("frontier"));
+  EXPECT_FALSE(DefinitionOf({"--immediate"})["sinks"][0].contains("on-missing-parent"));
+  EXPECT_TRUE(Says(ImportReplicator(Least({"--immediate", "--bestEffortOnly"})).problems, "take one"));
+  EXPECT_TRUE(Says(ImportReplicator(Least({"--bestEffortWindow=long"})).problems, "a duration"));
 }
 
 TEST(ImportReplicatorTest, B46_SecretsDoNotComeAlong) {

@@ -162,6 +162,20 @@ class Builder {
     outlets_.push_back({id, CountByKey(outlets_[in].rows)});
   }
 
+  // Keyed by all that a row has, and with records of one time, it lets each row go once: with a window at once, since
+  // no watermark comes, without one at the end of the input.
+  void AddSequence() {
+    const size_t in = Pick();
+    const std::string key_id = NewId("row");
+    AddOperator(key_id, "key_by", outlets_[in].name, ",\"keys\":[\"k\",\"v\",\"n\"]");
+    const std::string id = NewId("sequence");
+    AddOperator(id, "sequence", key_id, Parallelism() + (random_.OneIn(3) ? "" : ",\"best-effort-window\":\"1h\""));
+    outlets_[in].read = true;
+    SimRows rows = outlets_[in].rows;
+    for (auto& [row, times] : rows) times = 1;
+    outlets_.push_back({id, std::move(rows)});
+  }
+
   void AddRoute() {
     const size_t in = Pick();
     const std::string id = NewId("route");
@@ -187,7 +201,7 @@ class Builder {
   }
 
   void AddAny() {
-    switch (random_.Below(6)) {
+    switch (random_.Below(7)) {
       case 0: AddFilter(); break;
       case 1: AddProject(); break;
       case 2:
@@ -195,6 +209,7 @@ class Builder {
         break;
       case 3: AddCount(); break;
       case 4: AddRoute(); break;
+      case 5: AddSequence(); break;
       default: AddBroadcast(); break;
     }
   }

@@ -2,7 +2,7 @@
 // its topics, and for each sink the multiset of rows, computed from the input alone, whole, without the engine.
 //
 // Every row is {k, v, n} with v a function of k, so that no result depends on the order in which rows of different
-// splits meet: a running count per key gives 1..c whatever the order.
+// splits meet: a running count per key gives 1..c whatever the order. All records have one time.
 #pragma once
 
 #include <compare>

@@ -53,6 +53,24 @@ TEST_F(FrontierTest, B18_APartitionThatNeverHadAWatermarkHoldsItAtNothing) {
   EXPECT_EQ(Next(), std::nullopt);
 }
 
+// What is announced last before the end is the time up to which all was wanted, and not that of the last step's rows.
+TEST_F(FrontierTest, B27_TheEndOfARangeIsAnnouncedBeforeTheEnd) {
+  FrontierBounds bounds = kBounds;
+  bounds.last = At(500);
+  Frontier ranged(bounds);
+  const std::vector<RowsUpTo> rows = {{At(100), 90, 1}, {At(200), 20, 1}};
+  for (const TopicPartition& each : {a_, b_}) ranged.Ensure(each, kNow);
+  ranged.AddRows(rows);
+  ranged.Advance(a_, EventTime::Max(), kNow);
+  ranged.Advance(b_, At(150), kNow);
+  EXPECT_EQ(ranged.NextStep(EventTime::Max()), At(150));
+  ranged.Advance(b_, EventTime::Max(), kNow);
+  for (const EventTime expected : {At(500), EventTime::Max()}) {
+    EXPECT_EQ(ranged.NextStep(EventTime::Max()), expected);
+  }
+  EXPECT_EQ(ranged.NextStep(EventTime::Max()), std::nullopt);
+}
+
 TEST_F(FrontierTest, Weakness_g_NamesThatDifferInCapitalsAreTwoPartitions) {
   Ensure({a_, b_});
   Advance(a_, 10);

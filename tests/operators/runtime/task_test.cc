@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "operators/paced_operator.h"
 #include "tests/operators/runtime/test_pieces.h"
 #include "tests/operators/runtime/test_state.h"
 #include "tests/simulation/manual_clock.h"
@@ -35,15 +36,35 @@ std::vector<std::string> Payloads(const SubtaskSnapshot& snapshot) {
   return payloads;
 }
 
+// Has `pieces` to emit, one row each; passes on what comes.
+class Pieces final : public PacedOperator {
+ public:
+  Pieces(int& pieces, std::optional<MonotonicTime>& deadline) : pieces_(pieces), deadline_(deadline) {}
+  Status Open(OperatorContext&) override { return Status::Ok(); }
+  Status ProcessBatch(int, Batch batch, Output& output) override { return output.Emit(std::move(batch)); }
+  Result<bool> Continue(Output& output) override {
+    if (pieces_ == 0) return false;
+    --pieces_;
+    WEIR_RETURN_IF_ERROR(output.Emit(KeySeqBatch({{"piece", pieces_}})));
+    return true;
+  }
+  std::optional<MonotonicTime> NextDeadline() const override { return deadline_; }
+
+ private:
+  int& pieces_;
+  std::optional<MonotonicTime>& deadline_;
+};
+
 // A sink task behind one channel, with a keyed sum in front of the sink; every step in the test's hand.
 struct TaskTest : ::testing::Test {
   ~TaskTest() override { snapshots.reset(); }  // runs what it has left, which needs the rest
-  void Make() {
+  void Make(std::unique_ptr<Operator> behind = nullptr) {
     TaskOptions options;
     options.id = {2, 0};
     options.name = "sums -> out";
     options.inputs = {{&input, 0}};
     options.operators.push_back({"sums", std::make_unique<KeyedSum>()});
+    if (behind != nullptr) options.operators.push_back({"behind", std::move(behind)});
     options.sink = {"out", std::make_unique<CollectingWriter>(world)};
     auto made = std::make_unique<TestState>(storage);
     state = made.get();
@@ -100,6 +121,38 @@ TEST_F(TaskTest, AcknowledgesWhenTheSnapshotIsWrittenWhileRowsFlowOn) {
   EXPECT_EQ(world->sealed["piece-0"], (Rows{{"k", 1}}));
   EXPECT_FALSE(snapshot.finished);
   EXPECT_EQ(storage.Load(snapshot.state.files[0].path).keyed.begin()->second, "1");
+}
+
+TEST_F(TaskTest, AnOperatorGoesOnByItselfInFrontOfWhatComesButNotWhileTheSinkIsFullNorBeforeACut) {
+  int pieces = 3;
+  std::optional<MonotonicTime> deadline = clock.Now() + std::chrono::seconds(5);
+  Make(std::make_unique<Pieces>(pieces, deadline));
+  Row(7);
+  bool full = false;
+  world->can_write = [&] { return !full; };
+  EXPECT_EQ(Settle(), StepResult::kIdle);
+  EXPECT_EQ(task->NextDeadline(), deadline);
+  Barrier(1);
+  Settle();
+  EXPECT_EQ(world->sealed["piece-0"], (Rows{{"piece", 2}, {"piece", 1}, {"piece", 0}, {"k", 7}}));
+  pieces = 2;
+  full = true;
+  EXPECT_EQ(Settle(), StepResult::kBlocked);
+  EXPECT_EQ(pieces, 2);
+  EXPECT_EQ(task->NextDeadline(), std::nullopt) << "it would be called again and again";
+  full = false;
+  bool ready = false;
+  world->ready_for_barrier = [&] { return ready; };
+  pieces = 0;
+  Barrier(2);
+  workers.RunAll();
+  EXPECT_EQ(Settle(), StepResult::kBlocked);
+  pieces = 2;
+  EXPECT_EQ(Settle(), StepResult::kBlocked);
+  EXPECT_EQ(pieces, 2);
+  ready = true;
+  Settle();
+  EXPECT_EQ(pieces, 0);
 }
 
 TEST_F(TaskTest, WhatAnAbortedCheckpointSealedIsListedUntilOneIsDurable) {
