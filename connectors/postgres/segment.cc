@@ -320,6 +320,12 @@ Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t 
   return {};
 }
 
+void AppendSegmentOrigin(std::string& out, std::string_view json) {
+  if (json.empty()) return;
+  out += 'O';
+  AppendLengthPrefixed(out, json);
+}
+
 void AppendSegmentOrigin(std::string& out, const operators::Batch& batch, size_t row, std::span<const size_t> columns) {
   std::string json;
   std::string text;
@@ -341,9 +347,7 @@ void AppendSegmentOrigin(std::string& out, const operators::Batch& batch, size_t
       AppendJsonString(json, text);
     }
   }
-  if (json.empty()) return;
-  out += 'O';
-  AppendLengthPrefixed(out, json + '}');
+  if (!json.empty()) AppendSegmentOrigin(out, json + '}');
 }
 
 void AppendWholeSegmentRow(std::string& out, const SegmentRow& row) {

@@ -59,7 +59,9 @@ void AppendSegmentTime(std::string& out, operators::EventTime time);
 // text with a null character.
 Status AppendSegmentRow(std::string& out, const operators::Batch& batch, size_t row, std::span<const size_t> columns,
                         bool any_text);
-// In front of a row: its values of `columns` as a JSON object. Nothing if it has none of them.
+// In front of a row: where it comes from, a JSON object. Nothing if that is empty.
+void AppendSegmentOrigin(std::string& out, std::string_view json);
+// The same of its values of `columns`; without any of them, nothing.
 void AppendSegmentOrigin(std::string& out, const operators::Batch& batch, size_t row, std::span<const size_t> columns);
 void AppendSegmentFrontier(std::string& out, const SegmentFrontier& frontier);
 void AppendPostgresSegmentEnd(std::string& out);
