@@ -354,10 +354,7 @@ void AppendWholeSegmentRow(std::string& out, const SegmentRow& row) {
   AppendSegmentTarget(out, row.target);
   AppendSegmentColumns(out, row.columns);
   AppendSegmentTime(out, row.time);
-  if (!row.origin.empty()) {
-    out += 'O';
-    AppendLengthPrefixed(out, row.origin);
-  }
+  AppendSegmentOrigin(out, row.origin);
   out += 'R';
   AppendVarint(out, static_cast<uint64_t>(row.kind));
   for (const SegmentValue& value : row.values) {

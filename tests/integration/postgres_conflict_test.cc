@@ -223,7 +223,7 @@ void PostgresConflictTest::ChangeBothSides(const std::string& table) {
     for (const auto& one : cells) made.values.push_back(one.has_value() ? Int(*one) : Value::Null());
     return made;
   };
-  for (int checkpoint = 0; checkpoint < 150 && !HasFailure(); ++checkpoint) {
+  for (int checkpoint = 0; checkpoint < 80 && !HasFailure(); ++checkpoint) {
     // Somebody else.
     for (uint64_t i = random.Below(3); i > 0; --i) {
       const auto id = static_cast<int64_t>(10 + random.Below(6));
