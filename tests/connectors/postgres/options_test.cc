@@ -49,6 +49,16 @@ class PostgresOptionsTest : public testing::Test {
   operators::Options options_;
 };
 
+TEST_F(PostgresOptionsTest, WaitingForParentsNeedsUpserts) {
+  const Definition wait = {{"connection", "host=db"}, {"table", "t"}, {"on-missing-parent", "wait"}};
+  ASSERT_EQ(ProblemsOf(wait), std::vector<std::string>());
+  EXPECT_EQ(ParsePostgresSinkOptions(options_).policies.waiting, (PostgresTableName{"public", "weir_waiting"}));
+  Definition append = wait;
+  append.emplace_back("mode", "append");
+  EXPECT_EQ(ProblemsOf(append),
+            std::vector<std::string>{"/on-missing-parent is : on-missing-parent has a meaning only with mode upsert"});
+}
+
 TEST_F(PostgresOptionsTest, DefaultsAreExactlyOnceUpsertsByThePrimaryKey) {
   ASSERT_EQ(ProblemsOf({{"connection", "host=db dbname=shop"}, {"table", "sales.Orders"}}), std::vector<std::string>());
   const PostgresSinkOptions options = ParsePostgresSinkOptions(options_);
