@@ -101,6 +101,19 @@ Status PostgresCommitter::MakeMarkerTable() {
   return there_now.value_or(false) ? Status::Ok() : made.WithContext("table " + marker_name_.ToString());
 }
 
+Status PostgresCommitter::CheckNoneWaits() {
+  if (waiting_.on()) return {};
+  const PostgresTableName name{options_.marker_schema, kPostgresWaitingTable};
+  WEIR_ASSIGN_OR_RETURN(const bool there, TableExists(*session_, name));
+  if (!there) return {};
+  WEIR_ASSIGN_OR_RETURN(const PostgresAnswer answer,
+                        session_->ExecuteOne({.sql = "SELECT EXISTS (SELECT FROM " + name.Quoted() + " WHERE job = $1)",
+                                              .parameters = {PostgresParameter::Text(context_.job)}}));
+  if (answer.rows.at(0).at(0) != "t") return {};
+  return Status::FailedPrecondition("rows of job " + context_.job + " still wait in table " + name.ToString() +
+                                    ": expected on-missing-parent wait until none does, or that they are deleted");
+}
+
 Status PostgresCommitter::MakeFrontierColumns() {
   WEIR_ASSIGN_OR_RETURN(const TargetTable table, LoadTargetTable(*session_, marker_name_));
   const bool had_frontier = table.Find("frontier").has_value();
@@ -164,6 +177,7 @@ Status PostgresCommitter::Fence() {
   if (!owner_.empty()) session_ = nullptr;
   WEIR_RETURN_IF_ERROR(Connect());
   const auto fence = [this]() -> Status {
+    WEIR_RETURN_IF_ERROR(CheckNoneWaits());
     WEIR_RETURN_IF_ERROR(MakeMarkerTable());
     for (int i = 0;; ++i) {
       const Status taken = TakeRow();

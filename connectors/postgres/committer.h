@@ -47,6 +47,8 @@ class PostgresCommitter final : public checkpoint::Committer {
   Status MakeMarkerTable();
   // An older release made the table without them.
   Status MakeFrontierColumns();
+  // Rows that an earlier start has let wait are nobody's otherwise.
+  Status CheckNoneWaits();
   // In one transaction: the row is there and ours.
   Status TakeRow();
   // Ends the session of the row's owner, if it is still there.

@@ -310,6 +310,7 @@ PostgresSinkOptions ParsePostgresSinkOptions(const Options& options) {
   result.fence_timeout = options.Time("fence-timeout");
   result.exactly_once = options.String("delivery") == "exactly-once";
   result.frontier = result.exactly_once && (options.Has("frontier") ? options.Bool("frontier") : many);
+  result.columns.times = result.frontier || result.policies.waiting.has_value();
   return result;
 }
 

@@ -70,6 +70,7 @@ struct PostgresPolicies {
 struct PostgresRowColumns {
   std::string table_column = {};                       // holds the row's table; empty: all rows have the target's
   std::vector<std::string> without_columns{};          // not written
+  bool times = false;                                  // event times are wanted also where rows name no table
   std::map<std::string, PostgresTableRules> tables{};  // by the name that rows have
 };
 

@@ -88,7 +88,7 @@ Result<uint64_t> PostgresRowFrames::Append(const operators::Batch& batch, std::s
                                            ", which mode append only adds to: expected mode upsert, or a filter"));
     }
     UseTable(table_, out);
-    if (target_.named_by_row && batch.time(i) != time_) {
+    if ((target_.named_by_row || of_rows_.times) && batch.time(i) != time_) {
       time_ = batch.time(i);
       AppendSegmentTime(out, time_);
     }

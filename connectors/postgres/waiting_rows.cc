@@ -14,8 +14,7 @@ constexpr uint64_t kFewRows = 1000;
 constexpr uint64_t kReadAgainPerRow = 4;
 constexpr Duration kPause = std::chrono::seconds(10);
 constexpr int kPauseOfTries = 10;  // times as long as the last try took, if that is longer
-constexpr char kReadRows[] = "1000";
-constexpr char kReadBytes[] = "4194304";
+constexpr char kReadRows[] = "200";
 
 std::string Joined(const std::vector<std::string>& parts, std::string_view between) {
   std::string text;
@@ -137,35 +136,29 @@ Status PostgresWaitingRows::Begin(PostgresSession& session) {
 }
 
 Status PostgresWaitingRows::Read(const TakeSegmentRow& take) {
-  std::string from;
-  std::vector<std::optional<std::string>> last(4);  // seq, target, key
+  WEIR_RETURN_IF_ERROR(
+      Do({.sql = "DECLARE weir_waits NO SCROLL CURSOR FOR SELECT seq, sink, replaces, encode(row, 'hex') FROM " +
+                 table_ + " WHERE job = $1 ORDER BY target, key, seq",
+          .parameters = {PostgresParameter::Text(job_)}}));
   for (;;) {
-    PostgresStatement statement;
-    statement.parameters = {PostgresParameter::Text(job_)};
-    if (last[0].has_value()) {
-      from = " AND (target, key, seq) > ($2, $3::jsonb, $4::bigint)";
-      for (const size_t i : {size_t{1}, size_t{2}, size_t{0}}) statement.parameters.push_back({.text = last[i]});
-    }
-    statement.sql =
-        "SELECT seq, target, key::text, sink, replaces, encode(row, 'hex') FROM (SELECT *, sum(octet_length(row)) OVER "
-        "(ORDER BY target, key, seq) - octet_length(row) AS before FROM (SELECT * FROM " +
-        table_ + " WHERE job = $1" + from + " ORDER BY target, key, seq LIMIT " + kReadRows +
-        ") AS w) AS w WHERE before < " + kReadBytes + " ORDER BY target, key, seq";
-    WEIR_ASSIGN_OR_RETURN(const PostgresAnswer answer, session_->ExecuteOne(std::move(statement)));
-    if (answer.rows.empty()) return {};
+    const std::string fetch = std::string("FETCH ") + kReadRows + " FROM weir_waits";
+    WEIR_ASSIGN_OR_RETURN(const PostgresAnswer answer, session_->ExecuteOne({fetch}));
+    if (answer.rows.empty()) return Do({"CLOSE weir_waits"});
     for (const auto& row : answer.rows) {
-      const int64_t place = Number(row[0].value_or(""));
-      bool replaces = row[4] == "t";
-      const Status read = ReadPostgresRows(BytesOf(row[5].value_or("")), [&](const SegmentRow& frame) {
+      const std::string number = row[0].value_or("");
+      const std::string sink = row[1].value_or("");
+      bool replaces = row[2] == "t";
+      const Status read = ReadPostgresRows(BytesOf(row[3].value_or("")), [&](const SegmentRow& frame) {
         SegmentRow waits = frame;
-        waits.uid = row[3].value_or("");
-        waits.place = place;
+        waits.uid = sink;
+        waits.place = Number(number);
         waits.replaces = std::exchange(replaces, false);
         return take(waits);
       });
-      if (!read.ok()) return read.WithContext("row " + *row[0] + " of table " + policies_.waiting->ToString());
+      if (read.code() == StatusCode::kCorruption)
+        return read.WithContext("row " + number + " of table " + policies_.waiting->ToString());
+      WEIR_RETURN_IF_ERROR(read);
     }
-    last.assign(answer.rows.back().begin(), answer.rows.back().begin() + 3);
   }
 }
 
@@ -366,11 +359,13 @@ PostgresStatement PostgresWaitingRows::Settled(const PostgresRowGroup& group) co
   const size_t keys = group.target.key.size();
   PostgresStatement statement{.parameters = {group.cells.begin(), group.cells.begin() + static_cast<int64_t>(keys)}};
   statement.parameters.push_back(PostgresParameter::Text(job_));
-  statement.sql = "DELETE FROM " + table_ + " AS x USING (SELECT " + KeySql(group) + " AS key, r.s FROM unnest(" +
-                  Arrays(1, keys) + ", '" + ArrayText(group.places) + "'::bigint[]) AS r(" + CellNames(keys) +
-                  ", s)) AS q WHERE x.job = " + Parameter(keys + 1, "text") +
-                  " AND x.target = " + QuotedLiteral(group.table.name.ToString()) + " AND x.key = q.key AND x.seq " +
-                  (group.by_version ? "=" : "<=") + " q.s";
+  // Each key by itself, whatever the server takes for the best way: it knows nothing of a table that has just grown.
+  statement.sql = "DELETE FROM " + table_ + " WHERE seq = ANY (ARRAY(SELECT x.seq FROM unnest(" + Arrays(1, keys) +
+                  ", '" + ArrayText(group.places) + "'::bigint[]) AS r(" + CellNames(keys) +
+                  ", s) CROSS JOIN LATERAL (SELECT w.seq FROM " + table_ +
+                  " AS w WHERE w.job = " + Parameter(keys + 1, "text") +
+                  " AND w.target = " + QuotedLiteral(group.table.name.ToString()) + " AND w.key = " + KeySql(group) +
+                  " AND w.seq " + (group.by_version ? "=" : "<=") + " r.s OFFSET 0) AS x))";
   return statement;
 }
 

@@ -280,6 +280,31 @@ TEST_F(PostgresWaitingTest, WhatWaitsOutlivesServerAndProcess) {
   EXPECT_EQ(Children(), (Lines{"1|7|10"}));
 }
 
+TEST_F(PostgresWaitingTest, AStartThatWouldForgetWhatWaitsIsRefused) {
+  ASSERT_EQ(Bring(*Started(), of_child_, {Child(kInsert, 1, 7)}).ToString(), "ok");
+  PostgresJob job(world_, {{"table-column", Text("t")}}, 2);
+  EXPECT_EQ(job.Start().ToString(),
+            "failed precondition: rows of job orders still wait in table public.weir_waiting: expected "
+            "on-missing-parent wait until none does, or that they are deleted");
+  PostgresJob other(world_, {{"table-column", Text("t")}}, 3, "other");
+  EXPECT_EQ(other.Start().ToString(), "ok");
+}
+
+TEST_F(PostgresWaitingTest, ASinkOfOneTableHasItsRowsWaitToo) {
+  PostgresJob job(world_, {{"table", Text("child")}, {"on-missing-parent", Text("wait")}, {"frontier", Text("true")}});
+  ASSERT_EQ(job.Start().ToString(), "ok");
+  ASSERT_EQ(job.Write({"id", "parent"}, {{kInsert, {Int(1), Int(7)}, {30, 0}}}).ToString(), "ok");
+  ASSERT_EQ(job.Watermark({40, 0}).ToString(), "ok");
+  ASSERT_EQ(job.Checkpoint().ToString(), "ok");
+  EXPECT_EQ(world_.Query("SELECT key, time FROM weir_waiting"), (Lines{"[1]|30.0000000000"}));
+  EXPECT_EQ(world_.Query("SELECT frontier, newest FROM weir_markers"), (Lines{"null|30.0000000000"}));
+  world_.Run("INSERT INTO parent VALUES (7)");
+  ASSERT_EQ(job.Watermark({50, 0}).ToString(), "ok");
+  ASSERT_EQ(job.Checkpoint().ToString(), "ok");
+  EXPECT_EQ(Children(), (Lines{"1|7|null"}));
+  EXPECT_EQ(world_.Query("SELECT frontier FROM weir_markers"), (Lines{"50.0000000000"}));
+}
+
 TEST_F(PostgresWaitingTest, ASubtaskFreesWhatAnotherOnesParentWaitedFor) {
   const auto job = Started({{"delivery", Text("at-least-once")}}, 1, 2);
   ASSERT_EQ(job->Write(of_child_, {Child(kInsert, 1, 7)}, 0).ToString(), "ok");
