@@ -441,9 +441,16 @@ TEST_F(JobChangefeedTest, B42_FarBehindRowsGoInAsTheyComeAndThenTheTargetIsConsi
   job["metrics"] = {{"port", 0}};
   job["operators"][1]["best-effort-window"] = "200s";
   job["sinks"][0]["on-missing-parent"] = "wait";
-  Weir weir(folder_, {"run", WriteJob(folder_, job)});
+  const std::string definition = WriteJob(folder_, job);
+  {
+    Weir killed(folder_, {"run", definition});
+    for (int i = 0; i < 5; ++i) Send(feed_.Iterate());
+    EXPECT_TRUE(Eventually(seconds(60), [&] { return TargetIsLatest() || !killed.Running(); })) << killed.Output();
+    killed.Kill9();
+  }
+  Weir weir(folder_, {"run", definition});
   const JobHttp http(weir);
-  for (int i = 0; i < 10; ++i) Send(feed_.Iterate());
+  for (int i = 0; i < 5; ++i) Send(feed_.Iterate());
   EXPECT_TRUE(Eventually(seconds(60), [&] { return TargetIsLatest() || !weir.Running(); })) << weir.Output();
   Look();
   EXPECT_EQ(seen_.size(), 0U) << "a frontier, though nothing is resolved";
@@ -465,7 +472,8 @@ TEST_F(JobChangefeedTest, B42_FarBehindRowsGoInAsTheyComeAndThenTheTargetIsConsi
   EXPECT_EQ(http.Metric("weir_best_effort"), 0) << weir.Output();
   EXPECT_EQ(http.Metric("weir_mode_switches_total"), 2) << weir.Output();
   int shown = 0;
-  for (const Json& each : http.Diagnostics()["metrics"]["named"]) {
+  const Json diagnostics = http.Diagnostics();
+  for (const Json& each : diagnostics["metrics"]["named"]) {
     shown += each["uid"] == "ordered" && each["name"] == "best_effort" && each["value"] == 0 ? 1 : 0;
   }
   EXPECT_EQ(shown, 2);

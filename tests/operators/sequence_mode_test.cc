@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 
+#include "operators/lag_switch.h"
 #include "operators/sequence.h"
 #include "tests/harness/operator_test_harness.h"
 #include "tests/simulation/manual_clock.h"
@@ -227,6 +228,41 @@ TEST_P(SequenceModeTest, WithoutTheWindowWhatHasLeftIsStillKnown) {
   EXPECT_EQ(harness.Take(), Rows{});
   ASSERT_TRUE(harness.ProcessWatermark(At(11)).ok());
   EXPECT_EQ(harness.Take(), Rows{R"(+I {"k":1,"a":2})"});
+}
+
+TEST(LagSwitchTest, B42_ItLooksWhenTheLagWillHaveReachedTheWindowAndNowAndThenBefore) {
+  simulation::ManualClock clock(1'000'000'000'000);
+  OperatorContext context;
+  context.clock = &clock;
+  LagSwitch mode(seconds(100));
+  mode.Open(context, EventTime::Min());
+  EXPECT_TRUE(mode.best_effort());
+  EXPECT_EQ(mode.NextLook(), std::nullopt);
+  mode.Raise({990'000'000'000, 0});
+  EXPECT_FALSE(mode.best_effort());
+  EXPECT_EQ(*mode.NextLook() - clock.Now(), seconds(10));
+  clock.Advance(seconds(85));
+  EXPECT_EQ(*mode.NextLook() - clock.Now(), seconds(5));
+  clock.Advance(seconds(5));
+  EXPECT_EQ(*mode.NextLook() - clock.Now(), std::chrono::milliseconds(1)) << "not again and again";
+  mode.Raise({980'000'000'000, 0});
+  EXPECT_TRUE(mode.best_effort()) << "a lag of 100 s";
+  EXPECT_EQ(mode.NextLook(), std::nullopt);
+  clock.JumpWall(-seconds(75));
+  mode.Look();
+  EXPECT_FALSE(mode.best_effort()) << "the clock was set back";
+  LagSwitch never(Duration::zero());
+  never.Open(context, EventTime::Min());
+  clock.Advance(std::chrono::hours(10'000));
+  never.Look();
+  EXPECT_FALSE(never.best_effort());
+  EXPECT_EQ(never.NextLook(), std::nullopt);
+  // Restored between the two lags, and far behind.
+  for (const int64_t lag : {26, 99, 100}) {
+    LagSwitch restored(seconds(100));
+    restored.Open(context, {clock.WallNs() - lag * 1'000'000'000, 0});
+    EXPECT_EQ(restored.best_effort(), lag == 100) << lag;
+  }
 }
 
 // 24 MB wait: they leave in pieces, between which the task may take what comes, and may be cut.
