@@ -11,6 +11,7 @@ if(NOT TARGET weir_kafka_world)
 endif()
 weir_add_library(weir_job_process
   SOURCES
+    ${CMAKE_CURRENT_SOURCE_DIR}/job_changefeed.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_copy.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_definitions.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_orders.cc

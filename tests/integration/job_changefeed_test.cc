@@ -1,108 +1,16 @@
-// Changefeeds of many tables into PostgreSQL, by the parent/child workload: 5 partitions of 2 topics, rows of one
-// source transaction in several of them. A reader that runs all along takes the marker's frontier and both tables in
-// one snapshot, which must be the source as of that time. WEIR_TORTURE=1 makes it longer.
+// Changefeeds of many tables into PostgreSQL (job_changefeed.h): what the target shows against the source, with
+// processes that are killed, and with more than fits into memory. WEIR_TORTURE=1 makes it longer.
+#include "tests/integration/job_changefeed.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <set>
-
-#include "base/random.h"
-#include "connectors/format/hlc.h"
-#include "tests/harness/postgres_server.h"
-#include "tests/integration/job_definitions.h"
-#include "tests/integration/parent_child.h"
 
 namespace weir::job_test {
 namespace {
 
-using operators::EventTime;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Lines = std::vector<std::string>;
-
-bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
-
-class JobChangefeedTest : public testing::Test {
- protected:
-  static constexpr int kPartitions = 5;
-
-  explicit JobChangefeedTest(bool redelivers = true)
-      : feed_({.seed = NewSystemRandom()->Next(),
-               .prefix = world_->NewName("family") + ".Public.",
-               .partitions = kPartitions,
-               .redelivers = redelivers}) {
-    for (const std::string& topic : {feed_.parent_topic(), feed_.child_topic()}) {
-      EXPECT_EQ(world_->CreateTopic(topic, kPartitions).ToString(), "ok");
-    }
-  }
-
-  void CreateTables(bool foreign_keys) {
-    ASSERT_TRUE(postgres_->Run("CREATE TABLE parent (id bigint PRIMARY KEY, value bigint NOT NULL)").ok());
-    const std::string reference = foreign_keys ? " REFERENCES parent (id)" : "";
-    ASSERT_TRUE(postgres_
-                    ->Run("CREATE TABLE child (id bigint PRIMARY KEY, parent bigint NOT NULL" + reference +
-                          ", value bigint NOT NULL)")
-                    .ok());
-  }
-
-  Json Job(const std::string& name) {
-    Json job = EmptyJob(folder_, name);
-    job["parallelism"] = 2;
-    Json source = KafkaSource(*world_, "feed", feed_.parent_topic(), "cockroachdb");
-    source["topics"] = {feed_.parent_topic(), feed_.child_topic()};
-    source["metadata"] = {{"table", "t"}, {"key", "k"}};
-    job["sources"].push_back(source);
-    job["operators"].push_back({{"id", "by_key"}, {"type", "key_by"}, {"input", "feed"}, {"keys", {"t", "k"}}});
-    return job;
-  }
-  Json Sink(const std::string& input) {
-    return {{"id", "target"},      {"connector", "postgres"}, {"input", input}, {"connection", postgres_->conninfo()},
-            {"table-column", "t"}, {"key-column", "k"}};
-  }
-  Json ConsistentJob() {
-    Json job = Job("family");
-    job["sources"][0]["frontier"] = {{"release-rows-max", 20}};
-    job["operators"].push_back({{"id", "ordered"}, {"type", "sequence"}, {"input", "by_key"}});
-    job["sinks"].push_back(Sink("ordered"));
-    return job;
-  }
-
-  void Send(const std::vector<FeedMessage>& messages) {
-    std::map<std::pair<std::string, int32_t>, std::vector<kafka_test::TestRecord>> records;
-    for (const FeedMessage& message : messages) {
-      records[{message.topic, message.partition}].push_back({message.key, message.value});
-    }
-    for (const auto& [place, list] : records) world_->Append(place.first, place.second, list);
-  }
-
-  // What the target shows in one snapshot, and whether that is the source as of its frontier.
-  void Look() {
-    const Lines rows = postgres_->Query(ParentChildTables("family"));
-    if (rows.size() != 1 || rows[0].starts_with("null|") || rows[0].starts_with("ERROR")) return;
-    const std::string frontier = rows[0].substr(0, rows[0].find('|'));
-    const std::optional<EventTime> time = connectors::ParseHlc(frontier);
-    ASSERT_TRUE(time.has_value()) << rows[0];
-    ASSERT_GE(*time, frontier_) << "the frontier fell";
-    frontier_ = *time;
-    seen_.insert(frontier);
-    const Family& family = replay_.AdvanceTo(*time);
-    ASSERT_EQ(rows[0], frontier + "|" + family.ParentsText() + "|" + family.ChildrenText());
-  }
-  bool TargetIsLatest() {
-    const Lines rows = postgres_->Query(ParentChildTables({}));
-    return rows.size() == 1 &&
-           rows[0].substr(rows[0].find('|') + 1) == feed_.latest().ParentsText() + "|" + feed_.latest().ChildrenText();
-  }
-
-  const std::unique_ptr<kafka_test::KafkaWorld> world_ = kafka_test::NewRealWorld();
-  const std::unique_ptr<harness::PostgresServer> postgres_ = harness::StartPostgres();
-  JobFolder folder_;
-  ParentChild feed_;
-  ParentChild::Replay replay_{feed_};
-  EventTime frontier_ = EventTime::Min();
-  std::set<std::string> seen_;  // frontiers
-};
 
 TEST_F(JobChangefeedTest, B19_B20_B29_EachAppliedCheckpointIsTheSourceAsOfTheFrontier) {
   CreateTables(true);
@@ -157,10 +65,7 @@ TEST_F(JobChangefeedTest, B23_B29_KilledAgainAndAgainItIsNeverTornAndEndsExact) 
 // Rows go in as they come, the newest version of a key wins, and there are no foreign keys.
 TEST_F(JobChangefeedTest, B12_B21_B29_ImmediateModeEndsWithTheNewestVersions) {
   CreateTables(false);
-  Json job = Job("family");
-  job["operators"].push_back({{"id", "newest"}, {"type", "deduplicate"}, {"input", "by_key"}});
-  job["sinks"].push_back(Sink("newest"));
-  const std::string definition = WriteJob(folder_, job);
+  const std::string definition = WriteJob(folder_, ImmediateJob());
   auto weir = std::make_unique<Weir>(folder_, Arguments{"run", definition, "--quiet"});
   const int iterations = Torture() ? 500 : 25;
   for (int i = 1; i <= iterations; ++i) {
