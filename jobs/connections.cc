@@ -1,24 +1,17 @@
 #include "base/process.h"
-#include "connectors/kafka/rdkafka_client.h"
-#include "connectors/postgres/libpq_client.h"
 #include "jobs/definition_command.h"
 
 namespace weir::jobs {
 
-Connections::Connections()
-    : file_system_(NewPosixFileSystem()),
-      kafka_(connectors::NewRdKafkaClientFactory()),
-      postgres_(connectors::NewLibpqClientFactory()) {
+Connections::Connections() : outside_(NewOutsidePorts()) {
   operators::RegisterOperators(registry_);
   connectors::RegisterConnectors(registry_, ports());
 }
 
-Connections::~Connections() = default;
-
 connectors::ConnectorPorts Connections::ports() const {
-  return {.file_system = file_system_.get(),
-          .kafka = kafka_.get(),
-          .postgres = postgres_.get(),
+  return {.file_system = outside_.file_system.get(),
+          .kafka = outside_.kafka.get(),
+          .postgres = outside_.postgres.get(),
           .working_directory = CurrentDirectory()};
 }
 

@@ -14,19 +14,25 @@
 
 namespace weir::jobs {
 
-// The real ports behind the connectors, and the registry that knows every type.
+// What a process reaches the outside by.
+struct OutsidePorts {
+  std::unique_ptr<FileSystem> file_system;
+  std::unique_ptr<connectors::KafkaClientFactory> kafka;
+  std::unique_ptr<connectors::PostgresClientFactory> postgres;
+};
+// The real ones (jobs/outside_ports.cc), which only the program `weir` links: a test's program links others.
+OutsidePorts NewOutsidePorts();
+
+// The ports behind the connectors, and the registry that knows every type.
 class Connections {
  public:
   Connections();
-  ~Connections();
   const operators::Registry& registry() const { return registry_; }
-  FileSystem& file_system() const { return *file_system_; }
+  FileSystem& file_system() const { return *outside_.file_system; }
   connectors::ConnectorPorts ports() const;
 
  private:
-  std::unique_ptr<FileSystem> file_system_;
-  std::unique_ptr<connectors::KafkaClientFactory> kafka_;
-  std::unique_ptr<connectors::PostgresClientFactory> postgres_;
+  const OutsidePorts outside_;
   operators::Registry registry_;
 };
 

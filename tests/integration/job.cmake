@@ -11,6 +11,7 @@ if(NOT TARGET weir_kafka_world)
 endif()
 weir_add_library(weir_job_process
   SOURCES
+    ${CMAKE_CURRENT_SOURCE_DIR}/job_changefeed.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_copy.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_definitions.cc
     ${CMAKE_CURRENT_SOURCE_DIR}/job_orders.cc
@@ -77,7 +78,9 @@ weir_add_test(job_operation_test
   ${CMAKE_CURRENT_SOURCE_DIR}/job_operation_test.cc
   ${CMAKE_CURRENT_SOURCE_DIR}/job_stop_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
-weir_add_test(job_changefeed_test ${CMAKE_CURRENT_SOURCE_DIR}/job_changefeed_test.cc
+weir_add_test(job_changefeed_test
+  ${CMAKE_CURRENT_SOURCE_DIR}/job_best_effort_test.cc
+  ${CMAKE_CURRENT_SOURCE_DIR}/job_changefeed_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_torture(job_changefeed 1800)
 weir_add_test(job_group_test ${CMAKE_CURRENT_SOURCE_DIR}/job_group_test.cc

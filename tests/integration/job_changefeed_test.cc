@@ -1,161 +1,16 @@
-// Changefeeds of many tables into PostgreSQL, by the parent/child workload: 5 partitions of 2 topics, rows of one
-// source transaction in several of them. A reader that runs all along takes the marker's frontier and both tables in
-// one snapshot, which must be the source as of that time. WEIR_TORTURE=1 makes it longer.
+// Changefeeds of many tables into PostgreSQL (job_changefeed.h): what the target shows against the source, with
+// processes that are killed, and with more than fits into memory. WEIR_TORTURE=1 makes it longer.
+#include "tests/integration/job_changefeed.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <set>
-
-#include "base/random.h"
-#include "connectors/format/hlc.h"
-#include "tests/harness/postgres_server.h"
-#include "tests/integration/job_definitions.h"
-#include "tests/integration/job_http.h"
-#include "tests/integration/parent_child.h"
 
 namespace weir::job_test {
 namespace {
 
-using operators::EventTime;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using Lines = std::vector<std::string>;
-
-bool Torture() { return std::getenv("WEIR_TORTURE") != nullptr; }
-
-class JobChangefeedTest : public testing::Test {
- protected:
-  static constexpr int kPartitions = 5;
-
-  explicit JobChangefeedTest(bool redelivers = true)
-      : feed_({.seed = NewSystemRandom()->Next(),
-               .prefix = world_->NewName("family") + ".Public.",
-               .partitions = kPartitions,
-               .redelivers = redelivers}) {
-    for (const std::string& topic : {feed_.parent_topic(), feed_.child_topic()}) {
-      EXPECT_EQ(world_->CreateTopic(topic, kPartitions).ToString(), "ok");
-    }
-  }
-
-  void CreateTables(bool foreign_keys) {
-    ASSERT_TRUE(postgres_->Run("CREATE TABLE parent (id bigint PRIMARY KEY, value bigint NOT NULL)").ok());
-    const std::string reference = foreign_keys ? " REFERENCES parent (id)" : "";
-    ASSERT_TRUE(postgres_
-                    ->Run("CREATE TABLE child (id bigint PRIMARY KEY, parent bigint NOT NULL" + reference +
-                          ", value bigint NOT NULL)")
-                    .ok());
-  }
-
-  Json Job(const std::string& name) {
-    Json job = EmptyJob(folder_, name);
-    job["parallelism"] = 2;
-    Json source = KafkaSource(*world_, "feed", feed_.parent_topic(), "cockroachdb");
-    source["topics"] = {feed_.parent_topic(), feed_.child_topic()};
-    source["metadata"] = {{"table", "t"}, {"key", "k"}};
-    job["sources"].push_back(source);
-    job["operators"].push_back({{"id", "by_key"}, {"type", "key_by"}, {"input", "feed"}, {"keys", {"t", "k"}}});
-    return job;
-  }
-  Json Sink(const std::string& input) {
-    return {{"id", "target"},      {"connector", "postgres"}, {"input", input}, {"connection", postgres_->conninfo()},
-            {"table-column", "t"}, {"key-column", "k"}};
-  }
-  Json ConsistentJob() {
-    Json job = Job("family");
-    job["sources"][0]["frontier"] = {{"release-rows-max", 20}};
-    job["operators"].push_back({{"id", "ordered"}, {"type", "sequence"}, {"input", "by_key"}});
-    job["sinks"].push_back(Sink("ordered"));
-    return job;
-  }
-
-  void Send(const std::vector<FeedMessage>& messages) {
-    std::map<std::pair<std::string, int32_t>, std::vector<kafka_test::TestRecord>> records;
-    for (const FeedMessage& message : messages) {
-      records[{message.topic, message.partition}].push_back({message.key, message.value});
-    }
-    for (const auto& [place, list] : records) world_->Append(place.first, place.second, list);
-  }
-
-  // What the target shows in one snapshot, and whether that is the source as of its frontier.
-  void Look() {
-    const Lines rows = postgres_->Query(ParentChildTables("family"));
-    if (rows.size() != 1 || rows[0].starts_with("null|") || rows[0].starts_with("ERROR")) return;
-    const std::string frontier = rows[0].substr(0, rows[0].find('|'));
-    const std::optional<EventTime> time = connectors::ParseHlc(frontier);
-    ASSERT_TRUE(time.has_value()) << rows[0];
-    ASSERT_GE(*time, frontier_) << "the frontier fell";
-    frontier_ = *time;
-    seen_.insert(frontier);
-    const Family& family = replay_.AdvanceTo(*time);
-    ASSERT_EQ(rows[0], frontier + "|" + family.ParentsText() + "|" + family.ChildrenText());
-  }
-  bool TargetIsLatest() {
-    const Lines rows = postgres_->Query(ParentChildTables({}));
-    return rows.size() == 1 &&
-           rows[0].substr(rows[0].find('|') + 1) == feed_.latest().ParentsText() + "|" + feed_.latest().ChildrenText();
-  }
-
-  // A third of the rows comes before their parents. Each tenth iteration ends the process; with `faults` the next one
-  // dies there by itself, one after the other.
-  void BestEffort(const char* delivery, int iterations, std::vector<std::string> faults) {
-    CreateTables(true);
-    Json job = Job("family");
-    job["operators"].push_back({{"id", "newest"}, {"type", "deduplicate"}, {"input", "by_key"}});
-    Json sink = Sink("newest");
-    sink["on-missing-parent"] = "wait";
-    sink["delivery"] = delivery;
-    job["sinks"].push_back(sink);
-    const std::string definition = WriteJob(folder_, job);
-    const auto start = [&] {
-      Environment environment;
-      if (!faults.empty()) {
-        environment.emplace_back("WEIR_FAULT", faults.back());
-        faults.pop_back();
-      }
-      return std::make_unique<Weir>(folder_, Arguments{"run", definition, "--quiet"}, environment);
-    };
-    auto weir = start();
-    for (int i = 1; i <= iterations && !HasFailure(); ++i) {
-      Send(feed_.Iterate());
-      if (IsPrime(i) || i == iterations) Send(feed_.Resolve());
-      LookForFrontier();
-      if (i % 5 != 0) continue;
-      Pause(milliseconds(300));
-      weir->Kill9();
-      weir = start();
-    }
-    const auto settled = [&] {
-      return TargetIsLatest() && postgres_->Query("SELECT count(*) FROM weir_waiting") == Lines{"0"};
-    };
-    EXPECT_TRUE(Eventually(seconds(60), [&] {
-      LookForFrontier();
-      return settled() || !weir->Running() || HasFailure();
-    })) << weir->Output();
-    EXPECT_TRUE(settled()) << weir->Output();
-    EXPECT_EQ(postgres_->Query("SELECT last_value > 3 FROM weir_waiting_seq_seq"), (Lines{"t"})) << "some have waited";
-    EXPECT_EQ(weir->Stop(), kOk) << weir->Output();
-  }
-  // Where the marker shows a frontier, that is what the target is.
-  void LookForFrontier() {
-    const Lines rows = postgres_->Query(ParentChildTables("family"));
-    if (rows.size() != 1 || rows[0].starts_with("null|") || rows[0].starts_with("ERROR")) return;
-    const std::optional<EventTime> time = connectors::ParseHlc(rows[0].substr(0, rows[0].find('|')));
-    ASSERT_TRUE(time.has_value()) << rows[0];
-    ParentChild::Replay replay(feed_);
-    const Family& family = replay.AdvanceTo(*time);
-    ASSERT_EQ(rows[0].substr(rows[0].find('|') + 1), family.ParentsText() + "|" + family.ChildrenText());
-    seen_.insert(rows[0]);
-  }
-
-  const std::unique_ptr<kafka_test::KafkaWorld> world_ = kafka_test::NewRealWorld();
-  const std::unique_ptr<harness::PostgresServer> postgres_ = harness::StartPostgres();
-  JobFolder folder_;
-  ParentChild feed_;
-  ParentChild::Replay replay_{feed_};
-  EventTime frontier_ = EventTime::Min();
-  std::set<std::string> seen_;  // frontiers
-};
 
 TEST_F(JobChangefeedTest, B19_B20_B29_Weakness_m_EachAppliedCheckpointIsTheSourceAsOfTheFrontier) {
   CreateTables(true);
@@ -244,10 +99,7 @@ TEST_F(JobChangefeedTest, B31_WhileTheTargetIsDownTheFeedIsStagedAndThenReplayed
 // Rows go in as they come, the newest version of a key wins, and there are no foreign keys.
 TEST_F(JobChangefeedTest, B12_B21_B29_ImmediateModeEndsWithTheNewestVersions) {
   CreateTables(false);
-  Json job = Job("family");
-  job["operators"].push_back({{"id", "newest"}, {"type", "deduplicate"}, {"input", "by_key"}});
-  job["sinks"].push_back(Sink("newest"));
-  const std::string definition = WriteJob(folder_, job);
+  const std::string definition = WriteJob(folder_, ImmediateJob());
   auto weir = std::make_unique<Weir>(folder_, Arguments{"run", definition, "--quiet"});
   const int iterations = Torture() ? 500 : 25;
   for (int i = 1; i <= iterations; ++i) {
@@ -316,23 +168,6 @@ TEST_F(JobChangefeedTest, B37_BothSidesChangeARowAndBothChangesStay) {
       postgres_->Query("SELECT key, kind, row->'before'->>'place', row->'target'->>'place' FROM dead ORDER BY key"),
       (Lines{"(id)=(2)|conflict|A|B", "(id)=(3)|conflict|A|B"}));
   EXPECT_EQ(weir->Stop(), kOk) << weir->Output();
-}
-
-// Rows go in as they come, although constraints that can't be deferred hold at each statement: those whose parents are
-// missing, or whose children are still there, wait in the target.
-TEST_F(JobChangefeedTest, B21_B29_BestEffortWithForeignKeysEndsExact) {
-  BestEffort("exactly-once", Torture() ? 500 : 25, {});
-}
-
-TEST_F(JobChangefeedTest, B21_B29_BestEffortAtLeastOnceEndsExact) {
-  BestEffort("at-least-once", Torture() ? 500 : 25, {});
-}
-
-// A row is nowhere marked as done before it is there.
-TEST_F(JobChangefeedTest, Weakness_f_ACrashAroundTheCommitLosesNothingThatWaits) {
-  BestEffort("exactly-once", Torture() ? 200 : 25,
-             {"postgres.before-commit:3:kill", "postgres.after-commit:2:kill", "postgres.before-commit:2:kill",
-              "postgres.after-commit:4:kill"});
 }
 
 // The members of a group share the partitions; rows carry their time, by which the target knows what is older, also
@@ -430,54 +265,6 @@ TEST_F(JobChangefeedTest, B18_B44_WhatWaitsSpillsAndThenDrainsExactly) {
   std::printf("%lld rows of %lld bytes waited, state %lld MiB, peak %lld MiB\n", static_cast<long long>(rows),
               static_cast<long long>(kRowBytes), static_cast<long long>(state_bytes >> 20),
               static_cast<long long>(peak >> 20));
-  EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
-}
-
-// The feed tells of years ago and resolves nothing: rows go in as they come. Then it tells of now: from there on the
-// target is the source as of the frontier again.
-TEST_F(JobChangefeedTest, B42_FarBehindRowsGoInAsTheyComeAndThenTheTargetIsConsistentAgain) {
-  CreateTables(true);
-  Json job = ConsistentJob();
-  job["metrics"] = {{"port", 0}};
-  job["operators"][1]["best-effort-window"] = "200s";
-  job["sinks"][0]["on-missing-parent"] = "wait";
-  const std::string definition = WriteJob(folder_, job);
-  {
-    Weir killed(folder_, {"run", definition});
-    for (int i = 0; i < 5; ++i) Send(feed_.Iterate());
-    EXPECT_TRUE(Eventually(seconds(60), [&] { return TargetIsLatest() || !killed.Running(); })) << killed.Output();
-    killed.Kill9();
-  }
-  Weir weir(folder_, {"run", definition});
-  const JobHttp http(weir);
-  for (int i = 0; i < 5; ++i) Send(feed_.Iterate());
-  EXPECT_TRUE(Eventually(seconds(60), [&] { return TargetIsLatest() || !weir.Running(); })) << weir.Output();
-  Look();
-  EXPECT_EQ(seen_.size(), 0U) << "a frontier, though nothing is resolved";
-  EXPECT_EQ(http.Metric("weir_best_effort"), 2) << "both subtasks";
-
-  feed_.SkipTo(WallMs() * 1'000'000);
-  for (int i = 1; i <= 15 && !HasFailure(); ++i) {
-    Send(feed_.Iterate());
-    Send(feed_.Resolve());
-    Look();
-    ASSERT_TRUE(weir.Running()) << weir.Output();
-    Pause(milliseconds(50));
-  }
-  EXPECT_TRUE(Eventually(seconds(60), [&] {
-    Look();
-    return (TargetIsLatest() && frontier_.Next() == feed_.now()) || !weir.Running() || HasFailure();
-  })) << weir.Output();
-  EXPECT_TRUE(TargetIsLatest()) << weir.Output();
-  EXPECT_EQ(http.Metric("weir_best_effort"), 0) << weir.Output();
-  EXPECT_EQ(http.Metric("weir_mode_switches_total"), 2) << weir.Output();
-  int shown = 0;
-  const Json diagnostics = http.Diagnostics();
-  for (const Json& each : diagnostics["metrics"]["named"]) {
-    shown += each["uid"] == "ordered" && each["name"] == "best_effort" && each["value"] == 0 ? 1 : 0;
-  }
-  EXPECT_EQ(shown, 2);
-  EXPECT_TRUE(weir.Says("consistent from now on")) << weir.Output();
   EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
 }
 
