@@ -13,10 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <set>
 #include <span>
 #include <sstream>
@@ -62,11 +60,6 @@ Settings Parse(std::span<char*> arguments) {
     for (std::string name; std::getline(names, name, ',');) settings.only.push_back(name);
   }
   return settings;
-}
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values.empty() ? 0 : values[values.size() / 2];
 }
 
 // What the runs of one case cost, and its line in the table.
@@ -148,19 +141,10 @@ class JobBench {
 
   // The definition with its places filled in, in a folder of its own for what the job keeps.
   std::string JobFile(const std::string& definition, const std::string& input, const std::string& output) {
-    std::string text = ReadFile(settings_.jobs + "/" + definition);
-    if (text.empty()) std::fprintf(stderr, "no job in %s/%s\n", settings_.jobs.c_str(), definition.c_str());
     folder_ = broker_->folder() + "/job-" + std::to_string(++jobs_);
-    const std::map<std::string, std::string> places = {
-        {"@BOOTSTRAP@", broker_->bootstrap()}, {"@INPUT@", input}, {"@OUTPUT@", output}, {"@FOLDER@", folder_}};
-    for (const auto& [from, to] : places) {
-      for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-        text.replace(at, from.size(), to);
-      }
-    }
-    std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ + "/job.json") << text;
-    return folder_ + "/job.json";
+    return WriteJobFile(
+        settings_.jobs + "/" + definition, folder_,
+        {{"@BOOTSTRAP@", broker_->bootstrap()}, {"@INPUT@", input}, {"@OUTPUT@", output}, {"@FOLDER@", folder_}});
   }
 
   RunCost Weir(const std::string& job, std::vector<std::string> more = {}) {

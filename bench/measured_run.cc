@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -16,6 +17,11 @@
 
 namespace weir::bench {
 namespace {
+
+// Places in the list of StatFields.
+constexpr size_t kParent = 1;
+constexpr size_t kUserTime = 11;  // then system time, then both of the children that were waited for
+constexpr size_t kStatFields = 15;
 
 double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
@@ -34,6 +40,22 @@ double Seconds(const timeval& time) {
   execv(raw[0], raw.data());
   std::perror(raw[0]);
   std::_Exit(127);
+}
+
+// Of /proc/<pid>/stat, those behind the program's name, which may hold anything: the first is the state.
+std::vector<std::string> StatFields(pid_t pid) {
+  const std::string stat = ReadFile("/proc/" + std::to_string(pid) + "/stat");
+  std::stringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
+  std::vector<std::string> all;
+  for (std::string field; fields >> field;) all.push_back(field);
+  all.resize(std::max(all.size(), kStatFields));
+  return all;
+}
+
+double SecondsOf(const std::vector<std::string>& fields, size_t first, size_t count) {
+  double ticks = 0;
+  for (size_t i = first; i < first + count; ++i) ticks += std::strtod(fields[i].c_str(), nullptr);
+  return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 // The number behind `name`.
@@ -68,18 +90,41 @@ std::string ReadFile(const std::string& path) {
 CostSoFar MeasureRunning(pid_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid) + "/";
   const std::string io = ReadFile(folder + "io");
-  // The fields behind the program's name, which may hold anything: user and system time are the 12th and the 13th.
-  const std::string stat = ReadFile(folder + "stat");
-  std::stringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  double user_ticks = 0;
-  double system_ticks = 0;
-  fields >> user_ticks >> system_ticks;
-  return {.cpu_s = (user_ticks + system_ticks) / static_cast<double>(sysconf(_SC_CLK_TCK)),
+  return {.cpu_s = SecondsOf(StatFields(pid), kUserTime, 2),
           .read_mb = NumberOf(io, "rchar:") / 1e6,
           .written_mb = NumberOf(io, "wchar:") / 1e6,
           .resident_mb = NumberOf(ReadFile(folder + "status"), "VmRSS:") / 1024};
+}
+
+pid_t ParentOf(pid_t pid) { return std::atoi(StatFields(pid)[kParent].c_str()); }
+
+double CpuSecondsOfServer(pid_t pid) {
+  double seconds = SecondsOf(StatFields(pid), kUserTime, 4);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const pid_t other = std::atoi(entry.path().filename().c_str());
+    if (other <= 0) continue;
+    if (ParentOf(other) == pid) seconds += SecondsOf(StatFields(other), kUserTime, 4);
+  }
+  return seconds;
+}
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+std::string WriteJobFile(const std::string& definition, const std::string& folder,
+                         const std::vector<std::pair<std::string, std::string>>& places) {
+  std::string text = ReadFile(definition);
+  if (text.empty()) std::fprintf(stderr, "no job in %s\n", definition.c_str());
+  for (const auto& [from, to] : places) {
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+      text.replace(at, from.size(), to);
+    }
+  }
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/job.json") << text;
+  return folder + "/job.json";
 }
 
 }  // namespace weir::bench

@@ -1,4 +1,4 @@
-// A child process and what it costs. One thread.
+// A child process and what it costs, and the jobs that are measured so. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -33,6 +33,16 @@ struct CostSoFar {
   double resident_mb = 0;
 };
 CostSoFar MeasureRunning(pid_t pid);
+
+// User and system time of a process and its children, those that have ended and were waited for with them.
+double CpuSecondsOfServer(pid_t pid);
+pid_t ParentOf(pid_t pid);
+
+double Median(std::vector<double> values);  // 0 of none
+
+// The definition with its places filled in, as `folder`/job.json: "@BOOTSTRAP@" and the like. Answers its path.
+std::string WriteJobFile(const std::string& definition, const std::string& folder,
+                         const std::vector<std::pair<std::string, std::string>>& places);
 
 // The whole file; nothing, if it is not there.
 std::string ReadFile(const std::string& path);

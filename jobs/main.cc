@@ -439,6 +439,14 @@ bool IsStopped(std::string_view verb) { return verb == "run" || verb == "demo"; 
 }  // namespace
 }  // namespace weir::jobs
 
+// jemalloc reads it before main; the environment's MALLOC_CONF comes on top. Pages that are free go back to the system
+// within a second, whichever thread had them: its own default keeps them until that thread allocates again, which shows
+// as memory beyond what is configured.
+extern "C" {
+extern const char* const malloc_conf;
+const char* const malloc_conf = "background_thread:true,dirty_decay_ms:1000";
+}
+
 int main(int argc, char** argv) {
   std::optional<weir::SignalWaiter> signals;  // first of all: a stop may come at once
   if (argc > 1 && weir::jobs::IsStopped(argv[1])) signals.emplace();

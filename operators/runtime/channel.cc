@@ -23,15 +23,12 @@ bool Channel::TryPush(Element& element) {
   bool was_empty = false;
   {
     std::lock_guard lock(mutex_);
-    if (batch != nullptr && !HasRoom(rows, bytes)) {
+    was_empty = entries_.empty();
+    const bool behind_its_like = std::holds_alternative<Watermark>(element) && !was_empty &&
+                                 std::holds_alternative<Watermark>(entries_.back().element);
+    if (behind_its_like || (batch != nullptr && !HasRoom(rows, bytes))) {
       producer_waits_ = true;
       return false;
-    }
-    was_empty = entries_.empty();
-    if (std::holds_alternative<Watermark>(element) && !was_empty &&
-        std::holds_alternative<Watermark>(entries_.back().element)) {
-      entries_.back().element = std::move(element);
-      return true;
     }
     entries_.push_back({std::move(element), rows, bytes});
     rows_ += rows;

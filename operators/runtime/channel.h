@@ -1,7 +1,8 @@
 // A bounded queue of elements from one task to one other: the whole back-pressure mechanism. The producer's task calls
 // TryPush, the consumer's TryPop; both may be on different threads. Bounds hold for batches, in rows and bytes; one
-// batch always fits into an empty channel. Control elements never find a full channel: consecutive watermarks become
-// one, and barriers are as many as checkpoints in flight, so that their number is small by itself.
+// batch always fits into an empty channel. A watermark waits until the one right before it was taken: what it frees
+// behind may be as much as many batches, and two that became one would free it at once. Other control elements never
+// find a full channel: barriers are as many as checkpoints in flight.
 #pragma once
 
 #include <atomic>

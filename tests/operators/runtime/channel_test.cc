@@ -93,14 +93,20 @@ TEST_F(ChannelTest, ControlElementsPassAFullChannel) {
   EXPECT_TRUE(channel.TryPush(end));
 }
 
-TEST_F(ChannelTest, ConsecutiveWatermarksBecomeTheNewest) {
+TEST_F(ChannelTest, B44_AWatermarkWaitsUntilTheOneBeforeItWasTaken) {
   Channel channel({}, producer, consumer);
-  for (int64_t i = 1; i <= 1000; ++i) {
-    Element watermark = Watermark{{i, 0}};
-    ASSERT_TRUE(channel.TryPush(watermark));
-  }
-  EXPECT_EQ(std::get<Watermark>(*channel.TryPop()).time.wall_ns, 1000);
-  EXPECT_TRUE(channel.empty());
+  Element first = Watermark{{1, 0}};
+  Element second = Watermark{{2, 0}};
+  Element rows = RowsElement(1);
+  Element third = Watermark{{3, 0}};
+  ASSERT_TRUE(channel.TryPush(first));
+  ASSERT_FALSE(channel.TryPush(second));
+  EXPECT_EQ(std::get<Watermark>(*channel.TryPop()).time.wall_ns, 1);
+  EXPECT_EQ(producer.count, 1);
+  ASSERT_TRUE(channel.TryPush(second));
+  ASSERT_TRUE(channel.TryPush(rows));
+  ASSERT_TRUE(channel.TryPush(third)) << "rows are between the two";
+  EXPECT_EQ(std::get<Watermark>(*channel.TryPop()).time.wall_ns, 2);
 }
 
 }  // namespace
