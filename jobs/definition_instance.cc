@@ -38,7 +38,6 @@ std::string Kept(const NodeDefinition& node, const operators::Registry& registry
     case NodeKind::kSink: {
       const operators::SinkType* type = registry.FindSink(node.type);
       if (type == nullptr || !type->create) return "";
-      if (type->has_state && type->has_state(node.options)) return "keeps rows in state";
       const auto sink = type->create(node.options);
       if (!sink.has_value() || (*sink)->system().empty()) return "";  // what is wrong, the start tells
       return "is exactly once, and a partition's rows would be taken in twice by two instances";

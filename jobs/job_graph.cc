@@ -61,11 +61,7 @@ std::optional<size_t> ChainedBehind(const JobDefinition& job, const std::vector<
 
 bool HasState(const NodeDefinition& node, const operators::Registry& registry) {
   if (node.kind == NodeKind::kSource) return true;
-  if (node.kind == NodeKind::kSink) {
-    const operators::SinkType* type = registry.FindSink(node.type);
-    return type->has_state && type->has_state(node.options);
-  }
-  return registry.FindOperator(node.type)->has_state;
+  return node.kind == NodeKind::kOperator && registry.FindOperator(node.type)->has_state;
 }
 
 }  // namespace

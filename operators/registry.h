@@ -47,8 +47,6 @@ struct SinkType {
   std::string name;
   std::string doc;
   std::vector<OptionSpec> options;
-  // Whether writers keep rows in state (WriterContext::state). Empty: never.
-  std::function<bool(const Options&)> has_state = {};
   std::function<void(const Options&, Problems& problems)> check = {};
   std::function<Result<std::unique_ptr<Sink>>(const Options&)> create;
 };
@@ -72,7 +70,7 @@ class Registry {
   std::map<std::string, SinkType> sinks_;
 };
 
-// filter, project, key_by, aggregate, union, route.
+// aggregate, deduplicate, filter, key_by, project, route, script, sequence, union.
 void RegisterOperators(Registry& registry);
 
 }  // namespace weir::operators

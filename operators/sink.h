@@ -18,7 +18,6 @@
 #include "checkpoint/committer.h"
 #include "operators/batch.h"
 #include "operators/metrics.h"
-#include "state/subtask_state.h"
 
 namespace weir::operators {
 
@@ -35,8 +34,6 @@ struct WriterContext {
   WorkerFactory* workers = nullptr;
   Wakeup* wakeup = nullptr;  // wakes this writer's task
   SubtaskMetrics* metrics = nullptr;
-  // The subtask's, if the sink's type says that it has state; PrepareCommit comes before the cut.
-  state::SubtaskState* state = nullptr;
 };
 
 class SinkWriter {

@@ -137,7 +137,6 @@ Status Task::Open() {
   writer.workers = options_.workers;
   writer.wakeup = options_.wakeup;
   writer.metrics = &metrics_;
-  writer.state = options_.state.get();
   WEIR_RETURN_IF_ERROR(chain_->Open(context, std::move(writer)));
   if (!is_source()) return Status::Ok();
   ReaderContext reader;
