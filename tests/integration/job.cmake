@@ -20,8 +20,9 @@ weir_add_library(weir_job_process
   LINK weir_kafka_world third_party::nlohmann_json
   PRIVATE_LINK GTest::gtest
 )
-target_compile_definitions(weir_job_process PRIVATE WEIR_BINARY="$<TARGET_FILE:weir>")
-add_dependencies(weir_job_process weir)
+target_compile_definitions(weir_job_process PRIVATE WEIR_BINARY="$<TARGET_FILE:weir>"
+                                                    WEIR_CHAOS_BINARY="$<TARGET_FILE:weir_chaos>")
+add_dependencies(weir_job_process weir weir_chaos)
 
 weir_add_test(command_line_test ${CMAKE_CURRENT_SOURCE_DIR}/command_line_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 200 WHOLE)
@@ -83,5 +84,8 @@ weir_add_test(job_changefeed_test
   ${CMAKE_CURRENT_SOURCE_DIR}/job_changefeed_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
 weir_add_torture(job_changefeed 1800)
+weir_add_test(job_chaos_test ${CMAKE_CURRENT_SOURCE_DIR}/job_chaos_test.cc
+  LINK weir_job_process LABEL integration TIMEOUT 300 WHOLE)
+weir_add_torture(job_chaos 1800)
 weir_add_test(job_group_test ${CMAKE_CURRENT_SOURCE_DIR}/job_group_test.cc
   LINK weir_job_process LABEL integration TIMEOUT 400 WHOLE)

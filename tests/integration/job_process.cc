@@ -27,6 +27,11 @@ harness::ChildProcess StartProcess(const harness::ChildProcess::Options& options
   return std::move(*started);
 }
 
+std::string GivenOr(const char* variable, const char* path) {
+  const char* given = std::getenv(variable);
+  return given != nullptr && *given != '\0' ? given : path;
+}
+
 std::string NextOutputPath(const JobFolder& folder) {
   for (int number = 1;; ++number) {
     std::string path = folder.Path("process-" + std::to_string(number) + ".log");
@@ -127,14 +132,12 @@ void BrokenFolder::Exchange() const {
   WEIR_CHECK(renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, aside_.c_str(), RENAME_EXCHANGE) == 0);
 }
 
-std::string WeirBinary() {
-  const char* given = std::getenv("WEIR_BINARY");
-  return given != nullptr && *given != '\0' ? given : WEIR_BINARY;
-}
+std::string WeirBinary() { return GivenOr("WEIR_BINARY", WEIR_BINARY); }
+std::string ChaosBinary() { return GivenOr("WEIR_CHAOS_BINARY", WEIR_CHAOS_BINARY); }
 
-Weir::Weir(const JobFolder& folder, Arguments arguments, const Environment& environment)
+Weir::Weir(const JobFolder& folder, Arguments arguments, const Environment& environment, const std::string& binary)
     : output_path_(NextOutputPath(folder)), process_([&] {
-        arguments.insert(arguments.begin(), WeirBinary());
+        arguments.insert(arguments.begin(), binary);
         std::ofstream(output_path_).flush();
         return StartProcess({std::move(arguments), environment, output_path_});
       }()) {}

@@ -75,12 +75,15 @@ class BrokenFolder {
 
 // The path of the binary under test: this build's, or the environment variable WEIR_BINARY (one with a sanitizer, say).
 std::string WeirBinary();
+// The same with call sites that fail (tests/harness/chaos); WEIR_CHAOS_BINARY.
+std::string ChaosBinary();
 
 // A running `weir`; killed with the object. Its output is kept apart for each process.
 class Weir {
  public:
   // `weir <arguments>`.
-  Weir(const JobFolder& folder, Arguments arguments, const Environment& environment = {});
+  Weir(const JobFolder& folder, Arguments arguments, const Environment& environment = {},
+       const std::string& binary = WeirBinary());
 
   pid_t pid() const { return process_.pid(); }
   bool Running() { return process_.Running(); }
