@@ -6,6 +6,9 @@
 
 #include <cstdio>
 
+#include "base/random.h"
+#include "connectors/format/hlc.h"
+
 namespace weir::job_test {
 namespace {
 
@@ -266,6 +269,24 @@ TEST_F(JobChangefeedTest, B18_B44_WhatWaitsSpillsAndThenDrainsExactly) {
               static_cast<long long>(kRowBytes), static_cast<long long>(state_bytes >> 20),
               static_cast<long long>(peak >> 20));
   EXPECT_EQ(weir.Stop(), kOk) << weir.Output();
+}
+
+// The last rows are older than the end of the range: the marker names the end all the same.
+TEST_F(JobChangefeedTest, B27_TheMarkerNamesTheEndOfTheRange) {
+  CreateTables(true);
+  for (int i = 0; i < 5; ++i) Send(feed_.Iterate());
+  Send(feed_.Resolve());
+  const operators::EventTime end = feed_.now();
+  for (int i = 0; i < 5; ++i) Send(feed_.Iterate());
+  Send(feed_.Resolve());
+  Json job = ConsistentJob();
+  std::string text;
+  connectors::AppendHlc(end, text);
+  job["sources"][0]["max-timestamp"] = text;
+  const Ended ended = RunToEnd(folder_, {"run", WriteJob(folder_, job), "--quiet"});
+  EXPECT_EQ(ended.code, kOk) << ended.output;
+  Look();
+  EXPECT_EQ(frontier_, end.Previous());
 }
 
 }  // namespace
