@@ -1,7 +1,7 @@
 // Changefeeds of two tables as `weir run` brings them into PostgreSQL, on real servers; bench/README.md says how to
 // read it.
 //
-//   changefeed_bench [--rows=500000] [--rounds=3] [--weir=PATH] [--best-effort] [--lag] [--flat]
+//   changefeed_bench [--rows=500000] [--rounds=3] [--weir=PATH] [--best-effort] [--lag] [--rate=5000] [--flat]
 //
 // Without --lag and --flat: what each mode costs. --best-effort: the mode of this name too, which needs a `weir` whose
 // sink knows `on-missing-parent`.
@@ -31,6 +31,7 @@ struct Settings {
   uint64_t rows = 500'000;
   int rounds = 3;
   std::string weir;
+  double rate = 5'000;  // rows a second, of --lag
   bool best_effort = false;
   bool lag = false;
   bool flat = false;
@@ -44,6 +45,7 @@ Settings Parse(std::span<char*> arguments) {
     const std::string value = argument.substr(argument.find('=') + 1);
     if (argument.starts_with("--rows=")) settings.rows = std::strtoull(value.c_str(), nullptr, 10);
     if (argument.starts_with("--rounds=")) settings.rounds = std::atoi(value.c_str());
+    if (argument.starts_with("--rate=")) settings.rate = std::strtod(value.c_str(), nullptr);
     if (argument.starts_with("--weir=")) settings.weir = value;
     if (argument == "--best-effort") settings.best_effort = true;
     if (argument == "--lag") settings.lag = true;
@@ -167,7 +169,7 @@ class ChangefeedBench {
   // A steady rate; from the moment at which the last partition is told that all is told until a reader of the target
   // sees a marker that says so.
   void Lag(const std::string& interval) {
-    constexpr double kRowsPerSecond = 5'000, kResolvedSeconds = 0.2, kWarmSeconds = 5, kSeconds = 65;
+    constexpr double kResolvedSeconds = 0.2, kWarmSeconds = 5, kSeconds = 65;
     struct Told {
       int64_t time_ns;  // of the newest row before
       MonotonicTime when;
@@ -185,7 +187,7 @@ class ChangefeedBench {
     double rows = 0, resolved = 0;
     for (double s = 0; s < kSeconds && !weir.Wait(std::chrono::milliseconds(2)).has_value();) {
       s = static_cast<double>((clock_.Now() - start).count()) / 1e9;
-      const double due = s * kRowsPerSecond - rows;
+      const double due = s * settings_.rate - rows;
       if (due >= 1) feed.AddRows(static_cast<uint64_t>(due));
       rows += due >= 1 ? static_cast<double>(static_cast<uint64_t>(due)) : 0;
       if (s >= resolved * kResolvedSeconds) {
@@ -206,7 +208,7 @@ class ChangefeedBench {
     std::printf(
         "lag at %.0f rows/s, resolved each %.0f ms, checkpoint.interval %s: p50 %.0f ms, p99 %.0f ms, longest "
         "%.0f ms of %zu; weir %.2f CPU-s/M\n",
-        kRowsPerSecond, kResolvedSeconds * 1e3, interval.c_str(), ms.empty() ? 0 : ms[ms.size() / 2],
+        settings_.rate, kResolvedSeconds * 1e3, interval.c_str(), ms.empty() ? 0 : ms[ms.size() / 2],
         ms.empty() ? 0 : ms[ms.size() * 99 / 100], ms.empty() ? 0 : ms.back(), ms.size(), cost.cpu_s / rows * 1e6);
     std::fflush(stdout);
   }
