@@ -136,6 +136,27 @@ TEST_F(PostgresWaitingTest, TheChildOfADeletedParentWaitsUntilItMovesOrGoes) {
   EXPECT_EQ(Waiting(), Lines());
 }
 
+// Somebody else edits the target meanwhile: what waits is merged by the old image that came with it.
+TEST_F(PostgresWaitingTest, B37_ARowThatWaitsKeepsItsOldImage) {
+  world_.Run(
+      "INSERT INTO parent VALUES (1); INSERT INTO child VALUES (5, 1, 10), (6, 1, 10);"
+      "ALTER TABLE child ADD note text");
+  const Definition merge = {{"columns", Object({{"v", Text("$target + ($proposed - $before)")}})},
+                            {"otherwise", Text("fail")}};
+  const auto job =
+      Started({{"tables", Object({{"child", Object({{"on-conflict", Text("merge")}, {"merge", Object(merge)}})}})}});
+  const auto update = [&](int64_t id, int64_t parent, int64_t new_parent, int64_t v, int64_t new_v) {
+    return Bring(*job, of_child_, {Child(RowKind::kUpdateBefore, id, parent, v), Child(kAfter, id, new_parent, new_v)});
+  };
+  ASSERT_EQ(update(5, 1, 7, 10, 12).ToString(), "ok");
+  ASSERT_EQ(update(5, 7, 7, 12, 15).ToString(), "ok");
+  EXPECT_EQ(Waiting().size(), 2U);
+  world_.Run("UPDATE child SET v = v + 100, note = 'theirs' WHERE id = 5");
+  ASSERT_EQ(Bring(*job, of_parent_, {Parent(kInsert, 7)}).ToString(), "ok");
+  EXPECT_EQ(Children(), (Lines{"5|7|115|theirs", "6|1|10|null"}));
+  EXPECT_EQ(Waiting(), Lines());
+}
+
 TEST_F(PostgresWaitingTest, B40_SparseRowsThatWaitAreOneRow) {
   const auto job = Started();
   const Value absent = Value::Absent();
