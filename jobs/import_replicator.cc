@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -100,7 +101,16 @@ const Flag* FindFlag(std::string_view name) {
   return found == kFlags.end() ? nullptr : found;
 }
 
-// A duration as Go writes it, "1h30m" or "1.5s", in whole milliseconds; nothing if it is none.
+// A switch's value as Go reads it; nothing if it is none.
+std::optional<bool> GoBool(std::string_view text) {
+  constexpr std::array<std::string_view, 6> kTrue = {"1", "t", "T", "TRUE", "true", "True"};
+  constexpr std::array<std::string_view, 6> kFalse = {"0", "f", "F", "FALSE", "false", "False"};
+  if (std::ranges::find(kTrue, text) != kTrue.end()) return true;
+  if (std::ranges::find(kFalse, text) != kFalse.end()) return false;
+  return std::nullopt;
+}
+
+// A duration as Go writes it, "1h30m" or "1.5s", in whole milliseconds, rounded up; nothing if it is none.
 std::optional<int64_t> GoDurationMs(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 7> kUnits = {
       {{"ms", 1}, {"us", 1e-3}, {"\u00b5s", 1e-3}, {"ns", 1e-6}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}}};
@@ -117,7 +127,8 @@ std::optional<int64_t> GoDurationMs(std::string_view text) {
     ms += number * unit->second;
     text.remove_prefix(unit->first.size());
   }
-  return static_cast<int64_t>(ms);
+  constexpr double kLongest = 9.2e12;  // Go's own bound, 292 years
+  return ms <= kLongest ? std::optional(static_cast<int64_t>(std::ceil(ms))) : std::nullopt;
 }
 
 class Importer {
@@ -138,8 +149,7 @@ class Importer {
   bool Has(const std::string& name) const { return values_.contains(name); }
   // Of the flag's last occurrence, as the model takes it.
   std::string Value(const std::string& name) const { return Has(name) ? values_.at(name).back() : std::string(); }
-  // A switch may be given as --immediate=false.
-  bool On(const std::string& name) const { return Has(name) && Value(name) != "false"; }
+  bool On(const std::string& name) const { return Has(name); }  // a switch
   // Rows never wait for the frontier.
   bool AtOnce() const { return On("immediate") || On("bestEffortOnly"); }
   void Note(const std::string& flag, const std::string& text) { job_.notes.push_back("--" + flag + ": " + text); }
@@ -202,7 +212,14 @@ void Importer::Read(const std::vector<std::string>& words) {
 
 void Importer::Take(const Flag& flag, const std::string& value) {
   const std::string name(flag.name);
-  if (flag.is_switch && value == "false") return;
+  if (flag.is_switch) {
+    const std::optional<bool> is_on = GoBool(value);
+    const bool counts = flag.fate == Fate::kMapped;
+    if (counts && !is_on.has_value()) return Problem(name, "is \"" + value + "\": expected true or false");
+    // The last one counts.
+    if (is_on == false) values_.erase(name);
+    if (is_on == false) return;
+  }
   if (flag.fate == Fate::kRefused) Problem(name, "has no equal: " + std::string(flag.why));
   if (flag.fate == Fate::kNeedless && !Has(name)) Note(name, "not needed: " + std::string(flag.why));
   values_[name].push_back(value);

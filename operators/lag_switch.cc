@@ -13,8 +13,10 @@ constexpr Duration kLookEvery = std::chrono::seconds(10);
 constexpr Duration kLookSoonest = std::chrono::milliseconds(1);
 constexpr int kBackAtPart = 4;
 
-std::string SecondsText(Duration duration) {
-  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(duration).count()) + " s";
+std::string DurationText(Duration duration) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  constexpr int64_t kShortMs = 10'000;
+  return ms < kShortMs ? std::to_string(ms) + " ms" : std::to_string(ms / 1000) + " s";
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ void LagSwitch::Look() {
   if (best_effort_ ? lag > window_ / kBackAtPart : lag < window_) return;
   best_effort_ = !best_effort_;
   LogInfo(name_ + ": " + (best_effort_ ? "best effort" : "consistent") + " from now on: the watermark is " +
-          SecondsText(lag) + " behind, best-effort-window is " + SecondsText(window_));
+          DurationText(lag) + " behind, best-effort-window is " + DurationText(window_));
   if (shown_ == nullptr) return;
   shown_->store(best_effort_ ? 1 : 0, std::memory_order_relaxed);
   switches_->fetch_add(1, std::memory_order_relaxed);

@@ -89,7 +89,11 @@ std::string Bounds(const OptionSpec& spec) {
 
 }  // namespace
 
-std::optional<int64_t> ParseDurationMs(std::string_view text) { return ParseWithUnit(text, kDurationUnits, false); }
+std::optional<int64_t> ParseDurationMs(std::string_view text) {
+  constexpr int64_t kLongestMs = std::numeric_limits<int64_t>::max() / 1'000'000;  // in nanoseconds it still fits
+  const std::optional<int64_t> ms = ParseWithUnit(text, kDurationUnits, false);
+  return ms <= kLongestMs ? ms : std::nullopt;
+}
 
 std::optional<int64_t> ParseBytes(std::string_view text) { return ParseWithUnit(text, kByteUnits, true); }
 

@@ -24,6 +24,7 @@ Result<PostgresApply::Entry> PostgresApply::WithoutTable(const PostgresTarget& t
 Result<PostgresApply::Entry> PostgresApply::Resolve(const PostgresTarget& sealed) {
   PostgresTarget target = sealed;
   if (target.named_by_row) {
+    if (target.table.table.contains('\0')) return WithoutTable(target);
     WEIR_ASSIGN_OR_RETURN(const std::optional<PostgresTableName> found, FindTable(work_.session, target.table));
     if (!found.has_value()) return WithoutTable(target);
     target.table = *found;

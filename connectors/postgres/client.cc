@@ -15,7 +15,7 @@ StatusCode CodeOfSqlState(std::string_view sqlstate) {
       of_class == "53" || of_class == "57" || of_class == "08") {
     return StatusCode::kUnavailable;
   }
-  for (const std::string_view refused : {"22", "23", "42", "44", "21", "0A", "3F", "P0"}) {
+  for (const std::string_view refused : {"22", "23", "42", "44", "54", "21", "0A", "3F", "P0"}) {
     if (of_class == refused) return StatusCode::kFailedPrecondition;
   }
   return StatusCode::kInternal;
@@ -23,7 +23,7 @@ StatusCode CodeOfSqlState(std::string_view sqlstate) {
 
 bool IsRowRefusal(const PostgresRefusal& refusal) {
   const std::string_view of_class = std::string_view(refusal.sqlstate).substr(0, 2);
-  return of_class == "22" || of_class == "23" || of_class == "44" || refusal.sqlstate == "P0001" ||
+  return of_class == "22" || of_class == "23" || of_class == "44" || of_class == "54" || refusal.sqlstate == "P0001" ||
          refusal.sqlstate == "21000";
 }
 

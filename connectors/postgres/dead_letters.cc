@@ -20,6 +20,12 @@ std::string Readable(std::string_view text) {
   return bytes;
 }
 
+// What the server can store.
+std::string Storable(std::string text) {
+  for (size_t at = text.find('\0'); at != std::string::npos; at = text.find('\0', at)) text.replace(at, 1, "\\x00");
+  return text;
+}
+
 // At most 100 bytes of it.
 std::string Excerpt(std::string text) {
   size_t size = 100;
@@ -122,19 +128,21 @@ Status PostgresDeadLetters::Prepare() {
 }
 
 Status PostgresDeadLetters::Write(const RefusedRow& row, const PostgresRefusal& refusal) {
-  const std::string key = row.KeyText();
+  const std::string table = Storable(row.table);
+  const std::string key = Storable(row.KeyText());
   const std::string text = row.Text();
-  const std::string error = RefusalText(refusal) + (OfTime(row.time).empty() ? "" : "; row" + OfTime(row.time));
+  const std::string error =
+      Storable(RefusalText(refusal)) + (OfTime(row.time).empty() ? "" : "; row" + OfTime(row.time));
   const std::string in_table = "dead-letter table " + policies_.dead_letters->ToString();
   if (const Status prepared = Prepare(); !prepared.ok()) return prepared.WithContext(in_table);
-  const auto written = session_.ExecuteOne(
-      {.sql = "INSERT INTO " + policies_.dead_letters->Quoted() +
-              " (target, kind, key, row, sqlstate, error, origin) "
-              "VALUES ($1, $2, $3, $4::json, $5, $6, nullif($7, '')::json)",
-       .parameters = {PostgresParameter::Text(row.table), PostgresParameter::Text(KindOf(row)),
-                      PostgresParameter::Text(key), PostgresParameter::Text(text),
-                      PostgresParameter::Text(refusal.sqlstate), PostgresParameter::Text(error),
-                      PostgresParameter::Text(row.origin)}});
+  const auto written =
+      session_.ExecuteOne({.sql = "INSERT INTO " + policies_.dead_letters->Quoted() +
+                                  " (target, kind, key, row, sqlstate, error, origin) "
+                                  "VALUES ($1, $2, $3, $4::json, $5, $6, nullif($7, '')::json)",
+                           .parameters = {PostgresParameter::Text(table), PostgresParameter::Text(KindOf(row)),
+                                          PostgresParameter::Text(key), PostgresParameter::Text(text),
+                                          PostgresParameter::Text(refusal.sqlstate), PostgresParameter::Text(error),
+                                          PostgresParameter::Text(row.origin)}});
   if (!written.has_value()) return written.error().WithContext(in_table);
   ++written_;
   return {};

@@ -166,6 +166,14 @@ class LibpqSession final : public PostgresSession {
   PostgresRefusal refusal_;
 };
 
+// An '@' or '/' in a password that is not written as %40 or %2F ends it, and its rest stands as host, port or database,
+// where it would be shown.
+bool IsBadlyCut(const PostgresAddress& address) {
+  const bool is_path = address.host.starts_with('/') || address.host.starts_with('@');
+  return (!is_path && address.host.find_first_of("@/") != std::string::npos) || address.database.contains("://") ||
+         address.database.contains('@') || address.port.find_first_not_of("0123456789,") != std::string::npos;
+}
+
 class LibpqClientFactory final : public PostgresClientFactory {
  public:
   Result<PostgresAddress> AddressOf(const std::string& conninfo) const override {
@@ -183,6 +191,7 @@ class LibpqClientFactory final : public PostgresClientFactory {
     if (const std::string user = OptionOf(given.get(), "user");
         OptionOf(given.get(), "dbname").empty() && !user.empty())
       address.database = user;
+    if (IsBadlyCut(address)) return Error(Status::InvalidArgument("is no libpq connection text or URI"));
     return address;
   }
 

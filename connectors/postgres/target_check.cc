@@ -3,9 +3,69 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "connectors/postgres/foreign_keys.h"
+#include "operators/raw_value.h"
 
 namespace weir::connectors {
+
+namespace {
+
+// What `tables` says of one that is there: names and SQL that can only be wrong.
+Status CheckRules(PostgresSession& session, const TargetTable& table, const std::string& path,
+                  const PostgresTableRules& rules) {
+  const auto check_column = [&](const std::string& option, const std::string& column) -> Status {
+    if (table.Find(column).has_value()) return {};
+    return Status::FailedPrecondition(path + "/" + option + ": table " + table.name.ToString() + " has no column \"" +
+                                      column + "\"; its columns: " + table.ColumnList());
+  };
+  const auto check_sql = [&](const std::string& option, const std::string& column, std::string sql,
+                             std::initializer_list<std::string_view> names) -> Status {
+    WEIR_RETURN_IF_ERROR(check_column(option, column));
+    const std::string shown = operators::QuotedExcerpt(sql);
+    const std::string value = "NULL::" + table.columns[*table.Find(column)].type;
+    for (const std::string_view name : names) {
+      for (size_t at = sql.find(name); at != std::string::npos; at = sql.find(name, at + value.size())) {
+        sql.replace(at, name.size(), value);
+      }
+    }
+    const auto asked = session.ExecuteOne({"SELECT (" + sql + ") WHERE false"});
+    if (asked.has_value() || asked.error().code() == StatusCode::kUnavailable) return {};
+    return Status::FailedPrecondition(path + "/" + option + "/" + column + ": " + shown +
+                                      " is no SQL for a column of " + table.name.ToString() + ": " +
+                                      asked.error().message());
+  };
+  for (const std::string& column : rules.version_columns) {
+    WEIR_RETURN_IF_ERROR(check_column("version-columns", column));
+  }
+  for (const auto& [column, ms] : rules.deadlines) WEIR_RETURN_IF_ERROR(check_column("deadlines", column));
+  if (!rules.extras_column.empty()) WEIR_RETURN_IF_ERROR(check_column("extras-column", rules.extras_column));
+  for (const auto& [column, sql] : rules.expressions) {
+    WEIR_RETURN_IF_ERROR(check_sql("expressions", column, sql, {"$0"}));
+  }
+  for (const auto& [column, sql] : rules.merged) {
+    WEIR_RETURN_IF_ERROR(check_sql("merge/columns", column, sql, {"$before", "$target", "$proposed"}));
+  }
+  return {};
+}
+
+// Those of one that is not there, which may still come, are looked at when its first row is.
+Status CheckRules(PostgresSession& session, const PostgresSinkOptions& options) {
+  for (const auto& [name, rules] : options.columns.tables) {
+    PostgresTableName of = options.target.table;
+    of.table = rules.table.empty() ? name : rules.table;
+    WEIR_ASSIGN_OR_RETURN(const std::optional<PostgresTableName> found, FindTable(session, of));
+    if (!found.has_value()) {
+      LogWarning("tables/" + name + " of a postgres sink: there is no table " + of.ToString() + " yet");
+      continue;
+    }
+    WEIR_ASSIGN_OR_RETURN(const TargetTable table, LoadTargetTable(session, *found));
+    WEIR_RETURN_IF_ERROR(CheckRules(session, table, "tables/" + name, rules));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<TargetTable> FindTarget(const PostgresSinkOptions& options, PostgresClientFactory& factory) {
   WEIR_ASSIGN_OR_RETURN(const auto session, factory.Connect(options.connection));
@@ -14,6 +74,7 @@ Result<TargetTable> FindTarget(const PostgresSinkOptions& options, PostgresClien
       WEIR_ASSIGN_OR_RETURN(const std::vector<ForeignKey> keys, LoadForeignKeys(*session));
       WEIR_RETURN_IF_ERROR(CheckNoCycle(ForeignKeyOrder::Of(keys), options.target.table.schema));
     }
+    WEIR_RETURN_IF_ERROR(CheckRules(*session, options));
     return TargetTable{};
   }
   WEIR_ASSIGN_OR_RETURN(TargetTable table, LoadTargetTable(*session, options.target.table));

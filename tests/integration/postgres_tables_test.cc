@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "base/random.h"
+#include "connectors/postgres/target_check.h"
 #include "tests/integration/postgres_world.h"
 
 namespace weir::postgres_test {
@@ -39,6 +41,49 @@ class PostgresTablesTest : public testing::Test {
   RealPostgresWorld world_;
   uint64_t starts_ = 0;
 };
+
+TEST_F(PostgresTablesTest, RulesThatCanOnlyBeWrongAreToldAtTheStart) {
+  world_.Run("CREATE TABLE stock (id int PRIMARY KEY, qty int)");
+  const auto told = [&](connectors::PostgresTableRules rules) {
+    connectors::PostgresSinkOptions options;
+    options.connection = {.conninfo = world_.conninfo(),
+                          .connect_timeout = std::chrono::seconds(5),
+                          .statement_timeout = std::chrono::seconds(30)};
+    options.target.named_by_row = true;
+    options.target.table.schema = "public";
+    options.columns.tables["stock"] = std::move(rules);
+    const auto found = connectors::FindTarget(options, world_.factory());
+    return found.has_value() ? std::string("ok") : found.error().message();
+  };
+  EXPECT_EQ(told({.expressions = {{"qty", "$0 + 1"}}, .merged = {{"qty", "$target + ($proposed - $before)"}}}), "ok");
+  EXPECT_EQ(told({.table = "not_yet", .version_columns = {"u"}}), "ok") << "it may still come";
+  const std::vector<std::pair<connectors::PostgresTableRules, std::string>> wrong = {
+      {{.version_columns = {"u"}}, "tables/stock/version-columns: table public.stock has no column \"u\""},
+      {{.deadlines = {{"u", "1000"}}}, "tables/stock/deadlines: table public.stock has no column \"u\""},
+      {{.merged = {{"nosuch", "$target"}}}, "tables/stock/merge/columns: table public.stock has no column \"nosuch\""},
+      {{.merged = {{"qty", "$target + nosuch"}}}, "tables/stock/merge/columns/qty: \"$target + nosuch\" is no SQL"},
+      {{.merged = {{"qty", "$target); DROP TABLE stock; --"}}}, "tables/stock/merge/columns/qty: "},
+      {{.expressions = {{"qty", "$0 +"}}}, "tables/stock/expressions/qty: "}};
+  for (const auto& [rules, text] : wrong) EXPECT_TRUE(told(rules).starts_with(text)) << told(rules) << "\n" << text;
+}
+
+TEST_F(PostgresTablesTest, B38_WhatNoTextCanHoldIsADeadLetterToo) {
+  world_.Run("CREATE TABLE named (id text PRIMARY KEY, v text)");
+  const std::string null("a\0b", 3);
+  const auto random = NewSystemRandom();
+  std::string wide;  // that no index takes
+  for (int i = 0; i < 20'000; ++i) wide += static_cast<char>('0' + random->Below(64));
+  ASSERT_EQ(Bring({{"on-missing-table", Text("dead-letter")}, {"dead-letter-table", Text("dead")}}, {"t", "id", "v"},
+                  {{RowKind::kInsert, {String("named"), String(null), String("x")}},
+                   {RowKind::kDelete, {String("named"), String(null), Value::Absent()}},
+                   {RowKind::kInsert, {String(null), String("1"), String("x")}},
+                   {RowKind::kInsert, {String("named"), String(wide), String("x")}},
+                   {RowKind::kInsert, {String("named"), String("good"), String("x")}}})
+                .ToString(),
+            "ok");
+  EXPECT_EQ(world_.Query("SELECT * FROM named"), (Lines{"good|x"}));
+  EXPECT_EQ(world_.Query("SELECT * FROM dead").size(), 4U);
+}
 
 TEST_F(PostgresTablesTest, B28_AReaderNeverSeesAChildWithoutItsParentOrHalfATransaction) {
   world_.Run(

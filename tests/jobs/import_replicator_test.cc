@@ -147,6 +147,16 @@ TEST(ImportReplicatorTest, WhatHasNoEqualIsRefusedByNameWithTheReason) {
   EXPECT_TRUE(Says(ImportReplicator(Least({"loose"})).problems, "is no flag"));
 }
 
+TEST(ImportReplicatorTest, SwitchesAreReadAsGoReadsThem) {
+  for (const char* off : {"--immediate=0", "--immediate=F", "--immediate=False"}) {
+    const ImportedJob job = ImportReplicator(Least({"--immediate", off}));
+    EXPECT_EQ(job.problems, Words()) << off;
+    EXPECT_NE(job.definition.find("\"sequence\""), std::string::npos) << off;
+  }
+  EXPECT_NE(ImportReplicator(Least({"--immediate=t"})).definition.find("\"deduplicate\""), std::string::npos);
+  EXPECT_TRUE(Says(ImportReplicator(Least({"--insecureSkipVerify=maybe"})).problems, "expected true or false"));
+}
+
 TEST(ImportReplicatorTest, ImmediateModeKeepsTheNewestVersionOfAKey) {
   const Json job = DefinitionOf({"--immediate", "--retireOffset", "1h30m"});
   EXPECT_EQ(job["operators"][1],

@@ -125,6 +125,8 @@ TEST(OptionsCheckTest, ReadsDurationsSizesAndIntegers) {
   EXPECT_EQ(ParseDurationMs("500ms"), 500);
   EXPECT_EQ(ParseDurationMs("1d"), 86'400'000);
   EXPECT_EQ(ParseDurationMs("10"), 10);
+  EXPECT_EQ(ParseDurationMs("2562047h"), 9'223'369'200'000) << "as long as nanoseconds can say";
+  EXPECT_EQ(ParseDurationMs("2562048h"), std::nullopt);
   for (const char* bad : {"", "s", "5x", "-5s", "5 s", "1.5s", "99999999999999999999s", "9223372036854775807h"}) {
     EXPECT_EQ(ParseDurationMs(bad), std::nullopt) << bad;
   }

@@ -85,6 +85,13 @@ TEST_F(PostgresOptionsTest, ProblemsNameTheOptionAndNeverTheConnection) {
                 "/connection is <secret>: connection is no libpq connection text or URI",
                 "/table is a.b.c: table: a.b.c is not a table like orders or sales.orders",
                 "/dead-letter-table is x.: dead-letter-table: x. is not a table like orders or sales.orders"}));
+  // A password that is not escaped ends at its '@' or '/'.
+  for (const char* cut : {"postgresql://weir:ab@hush@db/shop", "postgresql://weir:ab/hush@db:1/shop",
+                          "host=db port=hush", "host=db dbname=postgresql://weir:hush@db"}) {
+    EXPECT_EQ(ProblemsOf({{"connection", cut}, {"table", "t"}}),
+              (std::vector<std::string>{"/connection is <secret>: connection is no libpq connection text or URI"}))
+        << cut;
+  }
   EXPECT_EQ(
       ProblemsOf(
           {{"connection", "host=db"}, {"table", "t"}, {"mode", "append"}, {"key", "id"}, {"version-column", "v"}}),
