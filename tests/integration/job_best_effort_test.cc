@@ -15,8 +15,23 @@ using std::chrono::seconds;
 
 class JobBestEffortTest : public JobChangefeedTest {
  protected:
-  // A third of the rows comes before their parents. Each tenth iteration ends the process; with `faults` the next one
-  // dies there by itself, one after the other.
+  // Children come before their parents: they wait.
+  void SendChildrenFirst(const Weir& weir) {
+    std::vector<FeedMessage> children;
+    std::vector<FeedMessage> parents;
+    while (feed_.latest().ChildrenText().empty()) {
+      for (const FeedMessage& message : feed_.Iterate()) {
+        (message.topic == feed_.child_topic() ? children : parents).push_back(message);
+      }
+    }
+    Send(children);
+    const auto wait = [&] { return postgres_->Query("SELECT count(*) > 0 FROM weir_waiting") == Lines{"t"}; };
+    EXPECT_TRUE(Eventually(seconds(60), [&] { return wait() || !weir.Running(); })) << weir.Output();
+    EXPECT_TRUE(wait()) << weir.Output();
+    Send(parents);
+  }
+
+  // Each fifth iteration ends the process; with `faults` the next one dies there by itself, one after the other.
   void BestEffort(const char* delivery, int iterations, std::vector<std::string> faults) {
     CreateTables(true);
     Json job = Job("family");
@@ -34,7 +49,9 @@ class JobBestEffortTest : public JobChangefeedTest {
       }
       return std::make_unique<Weir>(folder_, Arguments{"run", definition, "--quiet"}, environment);
     };
+    const bool dies_by_itself = !faults.empty();
     auto weir = start();
+    if (!dies_by_itself) SendChildrenFirst(*weir);
     for (int i = 1; i <= iterations && !HasFailure(); ++i) {
       Send(feed_.Iterate());
       if (IsPrime(i) || i == iterations) Send(feed_.Resolve());
@@ -52,7 +69,6 @@ class JobBestEffortTest : public JobChangefeedTest {
       return settled() || !weir->Running() || HasFailure();
     })) << weir->Output();
     EXPECT_TRUE(settled()) << weir->Output();
-    EXPECT_EQ(postgres_->Query("SELECT last_value > 3 FROM weir_waiting_seq_seq"), (Lines{"t"})) << "some have waited";
     EXPECT_EQ(weir->Stop(), kOk) << weir->Output();
   }
   // Where the marker shows a frontier, that is what the target is.
