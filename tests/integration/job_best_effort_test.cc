@@ -16,7 +16,7 @@ using std::chrono::seconds;
 class JobBestEffortTest : public JobChangefeedTest {
  protected:
   // Children come before their parents: they wait.
-  void SendChildrenFirst(const Weir& weir) {
+  void SendChildrenFirst(Weir& weir) {
     std::vector<FeedMessage> children;
     std::vector<FeedMessage> parents;
     while (feed_.latest().ChildrenText().empty()) {
